@@ -1,0 +1,119 @@
+"""What whence says when something is wrong, in the words of the person who typed it.
+
+An error has a first line (what is wrong), a place (file, line, caret), related places, and a hint.
+Each kind has its class; all are under WhenceError. InternalError is our fault, every other is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+from whence.model.span import Span
+
+
+class WhenceError(Exception):
+    """The base of everything whence raises."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        span: Span | None = None,
+        hint: str | None = None,
+        related: Sequence[tuple[str, Span | None]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.related = tuple(related)
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.span is not None:
+            parts.append(show(self.span))
+        for note, span in self.related:
+            parts.append(f"note: {note}")
+            if span is not None:
+                parts.append(show(span))
+        if self.hint is not None:
+            parts.append(f"hint: {self.hint}")
+        return "\n".join(parts)
+
+
+class ParseError(WhenceError):
+    """The text is not a program."""
+
+
+class UnsupportedError(WhenceError):
+    """The text is legal SQL or Datalog, and whence does not do that part of it."""
+
+
+class UnknownNameError(WhenceError):
+    """A relation, column or function that does not exist."""
+
+
+class DuplicateNameError(WhenceError):
+    """A name that is taken already."""
+
+
+class ArityError(WhenceError):
+    """The wrong number of columns or arguments."""
+
+
+class TypeMismatchError(WhenceError):
+    """A value, column or argument of the wrong type."""
+
+
+class UnsafeRuleError(WhenceError):
+    """A variable that nothing binds."""
+
+
+class StratificationError(WhenceError):
+    """Recursion through negation, or through an aggregate that cannot be computed step by step."""
+
+
+class DataError(WhenceError):
+    """A row that does not fit its relation."""
+
+
+class EvaluationError(WhenceError):
+    """A value that cannot be computed: an overflow, a division by zero, a cast that fails."""
+
+
+class ConvergenceError(WhenceError):
+    """A recursion that does not come to an end."""
+
+
+class StateError(WhenceError):
+    """A database that cannot do this now: it is closed, or the view is in use."""
+
+
+class InternalError(WhenceError):
+    """A bug in whence."""
+
+
+def show(span: Span) -> str:
+    """The place, the line, and a caret under the words in question."""
+    line, column = span.line, span.column
+    text = span.source.line_text(line)
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    # Very long lines (generated programs) are cut around the caret, so that the caret stays visible.
+    first = max(0, column - 61)
+    excerpt = text[first : first + 120]
+    # A tab keeps its width under the line it belongs to.
+    pad = "".join("\t" if c == "\t" else " " for c in text[first : column - 1])
+    marks = "^" * min(width, max(1, len(excerpt) - (column - 1 - first)))
+    gutter = " " * len(str(line))
+    return (
+        f"{gutter}--> {span.source.name}:{line}:{column}\n"
+        f"{gutter} |\n{line} | {excerpt}\n{gutter} | {pad}{marks}"
+    )
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str | None:
+    """A hint that names the closest known word, or None where nothing is close."""
+    by_folded = {word.lower(): word for word in known}
+    close = get_close_matches(name.lower(), by_folded, n=1, cutoff=0.6)
+    return f"did you mean {by_folded[close[0]]!r}?" if close else None

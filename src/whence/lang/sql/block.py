@@ -1,0 +1,227 @@
+"""A rule under construction: the atoms and conditions that one SELECT has collected so far.
+
+Variables get provisional names here, unique in the whole view; `finish` gives them the names that people read.
+A block inside a correlated subquery uses values of the block around it. Such a value is a *free* variable: it becomes
+a leading column of whatever relation the inner block turns into, and the outer block fills it in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from sqlglot import exp
+
+from whence.errors import UnknownNameError
+from whence.functions.typing import Typed, common_type
+from whence.model import types
+from whence.model.rules import Atom
+from whence.model.span import Span
+from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variables
+
+_INTEGERS = (types.INT, types.BIGINT)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A column that expressions can name: `table.column`, and what it stands for."""
+
+    table: str | None
+    column: str
+    term: Term
+    # The second of two columns joined by USING is there for `t.column` but not for `column` and `*`.
+    merged: bool = False
+
+
+class Block:
+    def __init__(self, numbers: Iterator[int], outer: Block | None, ctes: Mapping[str, str], *, opaque: bool = False) -> None:
+        """`opaque`: a derived table does not see its neighbours in FROM, only what lies around the whole query."""
+        self.numbers = numbers
+        self.outer = outer
+        self.ctes = ctes
+        self.opaque = opaque
+        self.scope: list[Entry] = []
+        self.atoms: list[Atom] = []
+        self.negations: list[Atom] = []
+        self.conditions: list[Term] = []
+        self.types: dict[str, Typed] = {}
+        self.free: dict[str, str] = {}
+        self._root: dict[str, str] = {}
+        self._equated: list[str] = []
+
+    @classmethod
+    def top(cls, ctes: Mapping[str, str]) -> Block:
+        return cls(count(1), None, ctes)
+
+    def child(self, *, opaque: bool = False) -> Block:
+        return Block(self.numbers, self, self.ctes, opaque=opaque)
+
+    def sibling(self) -> Block:
+        """Another block in the same surroundings."""
+        return Block(self.numbers, self.outer, self.ctes, opaque=self.opaque)
+
+    # Variables
+
+    def copy_variables(self, other: Block) -> None:
+        """Take over the other block's variables, with what is known of them, as ordinary ones."""
+        self.types, self._root = dict(other.types), dict(other._root)
+
+    def fresh(self, hint: str, typed: Typed, span: Span | None = None) -> Variable:
+        name = f"{hint}#{next(self.numbers)}"
+        self.types[name] = typed
+        return Variable(name, span=span)
+
+    def adopt_unions(self, other: Block) -> None:
+        """Keep what another block found to be the same value, or not NULL."""
+        self._root.update(other._root)
+        self._equated.extend(other._equated)
+        for theirs, mine in other.free.items():
+            if theirs in self.free:
+                self.unify(Variable(self.free[theirs]), Variable(mine))
+            else:
+                self.free[theirs] = mine
+
+    def clear(self) -> None:
+        """Forget everything collected; it lives on in a relation that the block will read instead."""
+        self.scope, self.atoms, self.negations, self.conditions = [], [], [], []
+        self.free, self._equated = {}, []
+
+    def root(self, name: str) -> str:
+        while name in self._root:
+            name = self._root[name]
+        return name
+
+    def typed(self, name: str) -> Typed:
+        return self.types[self.root(name)]
+
+    def environment(self) -> Mapping[str, Typed]:
+        return {name: self.typed(name) for name in self.types}
+
+    def resolve_term(self, term: Term) -> Term:
+        """The term with every variable replaced by the one that stands for its class."""
+        return rename(term, lambda v: Variable(self.root(v.name), span=v.span))
+
+    def unify(self, left: Variable, right: Variable) -> None:
+        """Both are the same value from here on, NULL included."""
+        a, b = self.root(left.name), self.root(right.name)
+        if a == b:
+            return
+        x, y = self.types[a], self.types[b]
+        self._root[b] = a
+        self.types[a] = Typed(common_type((x.type, y.type)) or x.type, x.nullable and y.nullable)
+
+    def equate(self, left: Term, right: Term, span: Span | None) -> None:
+        """SQL's `left = right`: the same value, and not NULL. Columns of one type become one variable."""
+        if self._joinable(left, right):
+            assert isinstance(left, Variable) and isinstance(right, Variable)
+            self.unify(left, right)
+            self._equated.append(left.name)
+        else:
+            self.conditions.append(Call("=", (left, right), span=span))
+
+    def identify(self, left: Term, right: Term, span: Span | None) -> None:
+        """SQL's `left <=> right`: the same value or both NULL."""
+        if self._joinable(left, right):
+            assert isinstance(left, Variable) and isinstance(right, Variable)
+            self.unify(left, right)
+        else:
+            self.conditions.append(Call("<=>", (left, right), span=span))
+
+    def _joinable(self, left: Term, right: Term) -> bool:
+        if not isinstance(left, Variable) or not isinstance(right, Variable):
+            return False
+        a, b = self.typed(left.name).type, self.typed(right.name).type
+        return a == b or (a in _INTEGERS and b in _INTEGERS) or types.NULL in (a, b)
+
+    def must_not_be_null(self) -> list[str]:
+        """Classes that an `=` has to keep from being NULL, because no column of theirs does."""
+        roots = dict.fromkeys(self.root(name) for name in self._equated)
+        return [name for name in roots if self.types[name].nullable]
+
+    def fixed_by_constant(self) -> set[str]:
+        """The variables that some condition sets equal to a constant."""
+        fixed = set()
+        for condition in self.conditions:
+            match condition:
+                case Call(function="=", arguments=(Variable(name=name), Constant()) | (Constant(), Variable(name=name))):
+                    fixed.add(self.root(name))
+        return fixed
+
+    def is_one_atom(self) -> bool:
+        """Whether the block is all of one relation and nothing else, column by column."""
+        if len(self.atoms) != 1 or self.negations or self.conditions or self.free or self._equated or self._root:
+            return False
+        return [e.term for e in self.scope] == list(self.atoms[0].terms)
+
+    # Values of the surrounding block
+
+    def import_term(self, term: Term) -> Term:
+        """The outer block's term, over free variables of this block."""
+        return rename(term, self.import_variable)
+
+    def import_variable(self, variable: Variable) -> Variable:
+        assert self.outer is not None
+        theirs = self.outer.root(variable.name)
+        for known, mine in self.free.items():
+            if self.outer.root(known) == theirs:
+                return Variable(mine, span=variable.span)
+        local = self.fresh(theirs.partition("#")[0], self.outer.typed(theirs), variable.span)
+        self.free[theirs] = local.name
+        return local
+
+    def bound(self) -> set[str]:
+        """The variables that some atom gives a value."""
+        return {self.root(t.name) for atom in self.atoms for t in atom.terms if isinstance(t, Variable)}
+
+    # Names
+
+    def known(self, node: exp.Expr) -> Term | None:
+        """The term that an expression has in this block as a whole; grouped blocks know such."""
+        return None
+
+    def resolve(self, table: str | None, column: str, span: Span | None) -> Term | None:
+        """What a column name stands for here or around here; None where nobody knows it."""
+        found = [
+            e
+            for e in self.scope
+            if e.column.lower() == column.lower()
+            and (not e.merged if table is None else (e.table or "").lower() == table.lower())
+        ]
+        if len(found) > 1:
+            places = " or ".join(f"{e.table}.{e.column}" for e in found)
+            raise UnknownNameError(f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it")
+        return found[0].term if found else self.resolve_outside(table, column, span)
+
+    def resolve_outside(self, table: str | None, column: str, span: Span | None) -> Term | None:
+        if self.outer is None:
+            return None
+        look = self.outer.resolve_outside if self.opaque else self.outer.resolve
+        term = look(table, column, span)
+        return None if term is None else self.import_term(term)
+
+    def visible_columns(self) -> list[str]:
+        """Every name that could have been meant, nearest first."""
+        names = [e.column for e in self.scope] + [f"{e.table}.{e.column}" for e in self.scope if e.table]
+        return names + (self.outer.visible_columns() if self.outer else [])
+
+
+def rename(term: Term, change: Callable[[Variable], Term]) -> Term:
+    """The term with every variable changed."""
+    match term:
+        case Variable():
+            return change(term)
+        case Call():
+            return Call(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
+        case Skolem():
+            return Skolem(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
+        case Cast():
+            return Cast(rename(term.term, change), term.type, span=term.span)
+        case Aggregate(argument=argument) if argument is not None:
+            return Aggregate(term.function, rename(argument, change), term.distinct, span=term.span)
+    return term
+
+
+def uses(term: Term) -> set[str]:
+    return {v.name for v in variables(term)}
+

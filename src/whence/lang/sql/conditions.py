@@ -1,0 +1,100 @@
+"""WHERE, ON and HAVING: conjuncts go into the block, each in the form that joins best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from whence.errors import TypeMismatchError
+from whence.lang.sql import subqueries
+from whence.lang.sql.block import Block
+from whence.lang.sql.expressions import COMPARISONS, row, translate
+from whence.lang.sql.lowering import Lowering
+from whence.model import types
+from whence.model.terms import Call, Term
+
+
+def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
+    """Keep only rows for which the expression is TRUE."""
+    for part in conjuncts(node):
+        _add(lowering, block, part)
+
+
+def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
+    span = lowering.span(node)
+    match node:
+        case exp.Not():
+            inner = node.this.unnest()
+            if isinstance(inner, exp.Exists):
+                subqueries.exists(lowering, block, inner.this, span, negated=True)
+                return
+            if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+                terms = row(lowering, block, inner.this)
+                subqueries.not_member(lowering, block, terms, inner.args["query"], span)
+                return
+        case exp.Exists():
+            subqueries.exists(lowering, block, node.this, span, negated=False)
+            return
+        case exp.In() if node.args.get("query") is not None:
+            subqueries.member(lowering, block, row(lowering, block, node.this), node.args["query"], span)
+            return
+        case exp.EQ() | exp.NullSafeEQ():
+            left = translate(lowering, block, node.this, strict=isinstance(node, exp.EQ))
+            right = translate(lowering, block, node.expression, strict=isinstance(node, exp.EQ))
+            lowering.typed(Call("=", (left, right), span=span), block)
+            join = block.equate if isinstance(node, exp.EQ) else block.identify
+            join(left, right, span)
+            return
+    for term in _split(translate(lowering, block, node, strict=isinstance(node, COMPARISONS))):
+        typed = lowering.typed(term, block)
+        if typed.type not in (types.BOOLEAN, types.NULL):
+            raise TypeMismatchError(
+                f"a condition must be TRUE or FALSE, and this is {typed.type}", span=term.span or span, hint="compare it with something"
+            )
+        block.conditions.append(term)
+
+
+def _split(term: Term) -> Iterator[Term]:
+    if isinstance(term, Call) and term.function == "and":
+        for part in term.arguments:
+            yield from _split(part)
+    else:
+        yield term
+
+
+def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts joined by AND. What every branch of an OR requires is taken out of it, so that it can serve a join."""
+    todo = [node]
+    while todo:
+        here = todo.pop().unnest()
+        if isinstance(here, exp.And):
+            todo.extend((here.expression, here.this))
+        elif isinstance(here, exp.Or):
+            yield from _factor(here)
+        else:
+            yield here
+
+
+def _factor(node: exp.Or) -> Iterator[exp.Expr]:
+    branches = [list(conjuncts(branch)) for branch in _disjuncts(node)]
+    texts = [[part.sql("spark") for part in branch] for branch in branches]
+    common = [part for part, text in zip(branches[0], texts[0], strict=True) if all(text in t for t in texts)]
+    if not common:
+        yield node
+        return
+    shared = {part.sql("spark") for part in common}
+    yield from common
+    rest = [[p for p, t in zip(b, ts, strict=True) if t not in shared] for b, ts in zip(branches, texts, strict=True)]
+    if all(rest):
+        yield exp.or_(*(exp.and_(*parts) for parts in rest))
+
+
+def _disjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
+    todo = [node]
+    while todo:
+        here = todo.pop().unnest()
+        if isinstance(here, exp.Or):
+            todo.extend((here.expression, here.this))
+        else:
+            yield here

@@ -1,0 +1,164 @@
+"""Text to sqlglot trees, with the guards that keep hostile text from harming the parser."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError as GlotParseError
+from sqlglot.errors import TokenError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from whence.errors import ParseError, UnsupportedError, did_you_mean
+from whence.model.span import Source, Span
+
+# sqlglot descends recursively, a dozen Python frames per level; this leaves room under the interpreter's limit.
+MAX_NESTING = 40
+# Chains such as a OR b OR c become trees as deep as they are long.
+MAX_STATEMENT_TOKENS = 20_000
+
+_OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
+_CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
+
+# sqlglot warns there when it gives up on a statement; we refuse that statement ourselves.
+logging.getLogger("sqlglot").setLevel(logging.ERROR)
+
+
+class SparkSql(Spark):
+    """Spark SQL with functions left by the name that the user typed, and CAST as strict as Spark 4's."""
+
+    class Parser(SparkParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        STRICT_CAST = True
+
+
+DIALECT = SparkSql()
+
+
+def statements(source: Source) -> Iterator[tuple[exp.Expr, Span]]:
+    """The statements of a script, each with the place where it starts."""
+    for tokens in _split(_tokenize(source)):
+        whole = Span(source, tokens[0].start, tokens[-1].end + 1)
+        _check_nesting(tokens, source)
+        first = Span(source, tokens[0].start, tokens[0].end + 1)
+        try:
+            tree = DIALECT.parser().parse(list(tokens), source.text)[0]
+        except GlotParseError as error:
+            raise _syntax_error(error, tokens, source) from None
+        except RecursionError:
+            raise ParseError(
+                "this statement is too long or nested too deeply",
+                span=first,
+                hint="split it into several views",
+            ) from None
+        if tree is None or isinstance(tree, exp.Command):
+            raise UnsupportedError(
+                f"whence does not know the statement {tokens[0].text.upper()}",
+                span=first,
+                hint="supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE",
+            )
+        yield tree, whole
+
+
+def _tokenize(source: Source) -> list[Token]:
+    for at, character in enumerate(source.text):
+        if character == "\0" or "\ud800" <= character <= "\udfff":
+            raise ParseError(
+                f"the text contains the character {character!r}, which no SQL text can", span=Span(source, at, at + 1)
+            )
+    try:
+        return list(DIALECT.tokenize(source.text))
+    except TokenError:
+        raise _unclosed(source) from None
+
+
+def _split(tokens: list[Token]) -> Iterator[list[Token]]:
+    statement: list[Token] = []
+    for token in tokens:
+        if token.token_type is not TokenType.SEMICOLON:
+            statement.append(token)
+        elif statement:
+            yield statement
+            statement = []
+    if statement:
+        yield statement
+
+
+def _check_nesting(tokens: list[Token], source: Source) -> None:
+    depth = 0
+    for token in tokens:
+        if token.token_type in _OPEN:
+            depth += 1
+            if depth > MAX_NESTING:
+                raise ParseError(
+                    f"nested too deeply: more than {MAX_NESTING} levels of parentheses",
+                    span=Span(source, token.start, token.end + 1),
+                    hint="move inner parts into views of their own",
+                )
+        elif token.token_type in _CLOSE:
+            depth -= 1
+    if len(tokens) > MAX_STATEMENT_TOKENS and tokens[0].token_type is not TokenType.INSERT:
+        raise ParseError(
+            f"this statement has more than {MAX_STATEMENT_TOKENS} words",
+            span=Span(source, tokens[0].start, tokens[0].end + 1),
+            hint="split it into several views",
+        )
+
+
+def _syntax_error(error: GlotParseError, tokens: list[Token], source: Source) -> ParseError:
+    found = error.errors[0] if error.errors else {}
+    description = str(found.get("description") or error)
+    at = next((t for t in tokens if (t.line, t.col) == (found.get("line"), found.get("col"))), tokens[-1])
+    span = Span(source, at.start, at.end + 1)
+    if at is tokens[-1] and description.startswith(("Expecting", "Expected")):
+        return ParseError(f"the statement ends too early after {at.text!r}: {_lower(description)}", span=span)
+    if description.startswith("Invalid expression"):
+        return ParseError(f"unexpected {at.text!r}", span=span, hint=_slip(tokens))
+    return ParseError(f"syntax error at {at.text!r}: {_lower(description)}", span=span, hint=_slip(tokens))
+
+
+def _lower(description: str) -> str:
+    return description[:1].lower() + description[1:].rstrip(".")
+
+
+def _slip(tokens: list[Token]) -> str | None:
+    """A hint for what people often type."""
+    word = tokens[0].text.lower()
+    if any(t.text == ":-" for t in tokens) or word == ".decl":
+        return "this looks like Datalog: use db.rules(...) or a .dl file"
+    if tokens[0].token_type is TokenType.VAR:
+        return did_you_mean(word, ("select", "create", "insert", "delete", "drop", "with", "values"))
+    return None
+
+
+def _unclosed(source: Source) -> ParseError:
+    """sqlglot does not say where; the opening quote or comment is what the user has to find."""
+    text, at = source.text, 0
+    while at < len(text):
+        if text.startswith("--", at):
+            at = text.find("\n", at)
+            if at < 0:
+                break
+        elif text.startswith("/*", at):
+            end = text.find("*/", at + 2)
+            if end < 0:
+                return ParseError("this comment is never closed", span=Span(source, at, at + 2), hint="close it with */")
+            at = end + 2
+        elif text[at] in "'\"`":
+            quote, start = text[at], at
+            at += 1
+            while at < len(text) and text[at] != quote:
+                at += 2 if text[at] == "\\" and quote != "`" else 1
+            if at >= len(text):
+                what = "name" if quote == "`" else "text"
+                return ParseError(
+                    f"this quoted {what} is never closed", span=Span(source, start, start + 1), hint=f"close it with {quote}"
+                )
+            at += 1
+        else:
+            at += 1
+    return ParseError("the text cannot be read as SQL", span=Span(source, 0, 1))

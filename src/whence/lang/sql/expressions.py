@@ -1,0 +1,300 @@
+"""SQL expressions to terms, in the scope of a block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from whence.errors import (
+    EvaluationError,
+    TypeMismatchError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
+from whence.functions.builtin import BUILTINS
+from whence.functions.evaluate import convert
+from whence.lang.sql import subqueries
+from whence.lang.sql.block import Block
+from whence.lang.sql.calls import AGGREGATE_SYNONYMS, NOT_REPEATABLE, OTHER_AGGREGATES, builtin_name
+from whence.lang.sql.literals import interval_parts, to_constant
+from whence.lang.sql.lowering import Lowering
+from whence.lang.sql.types import to_type
+from whence.model import types
+from whence.model.span import Span
+from whence.model.terms import Call, Cast, Constant, Term
+
+BINARY: dict[type[exp.Expr], str] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.IntDiv: "div",
+    exp.Mod: "%",
+    exp.EQ: "=",
+    exp.NEQ: "!=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.DPipe: "concat",
+    exp.RegexpLike: "rlike",
+}
+COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+# A NULL in any of these makes the whole NULL, so a missing value can as well be left out of a comparison.
+_STRICT = (*COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Paren, exp.Cast)
+
+
+def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool = False) -> Term:
+    """The term for an expression. `strict`: the row is lost anyway where this value is NULL."""
+    known = block.known(node)
+    if known is not None:
+        return known
+    span = lowering.span(node)
+    strict = strict and isinstance(node, (*_STRICT, exp.Subquery))
+
+    def sub(child: exp.Expr) -> Term:
+        return translate(lowering, block, child, strict=strict)
+
+    match node:
+        case exp.Paren():
+            return sub(node.this)
+        case exp.Column():
+            return _column(lowering, block, node, span)
+        case exp.Literal():
+            return to_constant(node, span)
+        case exp.Boolean():
+            return Constant(bool(node.this), types.BOOLEAN, span=span)
+        case exp.Null():
+            return Constant(None, types.NULL, span=span)
+        case exp.Neg(this=exp.Literal() as literal) if not literal.is_string:
+            return to_constant(literal, span, negative=True)
+        case exp.Neg():
+            return Call("-", (sub(node.this),), span=span)
+        case exp.Not():
+            return negate(sub(node.this), span)
+        case exp.Add() | exp.Sub() if isinstance(node.expression, exp.Interval):
+            months, days, micros = interval_parts(node.expression, span, negative=isinstance(node, exp.Sub))
+            return add_interval(sub(node.this), months, days, micros, span)
+        case exp.Add() if isinstance(node.this, exp.Interval):
+            return add_interval(sub(node.expression), *interval_parts(node.this, span, negative=False), span)
+        case exp.NullSafeNEQ():
+            return Call("not", (Call("<=>", (sub(node.this), sub(node.expression)), span=span),), span=span)
+        case exp.Binary() if type(node) in BINARY:
+            return Call(BINARY[type(node)], (sub(node.this), sub(node.expression)), span=span)
+        case exp.Cast():
+            return _cast(lowering, sub(node.this), node, span)
+        case exp.Anonymous():
+            return _function(lowering, block, node, sub, span)
+        case exp.Subquery() | exp.Select() | exp.SetOperation():
+            return subqueries.scalar(lowering, block, node, strict=strict)
+        case exp.Exists():
+            return subqueries.exists_mark(lowering, block, node.this, span)
+        case exp.In() if node.args.get("query") is not None:
+            return subqueries.in_mark(lowering, block, row(lowering, block, node.this), node.args["query"], span)
+        case exp.Func() | exp.Condition() | exp.Predicate() if type(node) in _SPECIAL:
+            return _SPECIAL[type(node)](node, sub, span)
+    raise unsupported(node, span)
+
+
+def row(lowering: Lowering, block: Block, node: exp.Expr) -> list[Term]:
+    """The left side of IN: one value, or several in parentheses."""
+    parts = node.expressions if isinstance(node, exp.Tuple) else [node]
+    return [translate(lowering, block, part) for part in parts]
+
+
+def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | None) -> Term:
+    table = node.table or None
+    if node.args.get("db") is not None:
+        raise UnsupportedError("names with more than two parts are not supported", span=span)
+    term = block.resolve(table, node.name, span)
+    if term is not None:
+        return _at(term, span)
+    name = f"{table}.{node.name}" if table else node.name
+    raise UnknownNameError(f"unknown column {name!r}", span=span, hint=did_you_mean(name, block.visible_columns()))
+
+
+def _at(term: Term, span: Span | None) -> Term:
+    """The term as if it had been written here, for messages."""
+    return replace(term, span=span)
+
+
+def negate(term: Term, span: Span | None) -> Term:
+    match term:
+        case Call(function="isnull"):
+            return Call("isnotnull", term.arguments, span=span)
+    return Call("not", (term,), span=span)
+
+
+def add_interval(term: Term, months: int, days: int, micros: int, span: Span | None) -> Term:
+    amounts = (Constant(months, types.INT), Constant(days, types.INT), Constant(micros, types.BIGINT))
+    return Call("add_interval", (term, *amounts), span=span)
+
+
+def _cast(lowering: Lowering, term: Term, node: exp.Expr, span: Span | None) -> Term:
+    if isinstance(node, exp.TryCast):
+        raise UnsupportedError("TRY_CAST is not supported", span=span, hint="use CAST, which refuses what it cannot convert")
+    target = to_type(node.args["to"], span)
+    if not isinstance(term, Constant):
+        return Cast(term, target, span=span)
+    if term.value is None:
+        return Constant(None, target, span=span)
+    try:
+        return Constant(convert(term.value, term.type, target, span), target, span=span)
+    except EvaluationError as error:
+        raise TypeMismatchError(error.message, span=span, hint=error.hint) from None
+
+
+def _function(lowering: Lowering, block: Block, node: exp.Anonymous, sub: Callable[[exp.Expr], Term], span: Span | None) -> Term:
+    name = str(node.this)
+    lowered = name.lower()
+    if lowered in AGGREGATE_SYNONYMS:
+        raise UnsupportedError(
+            f"the aggregate {name}(...) cannot stand here", span=span, hint="aggregates belong in SELECT or HAVING"
+        )
+    if lowered in OTHER_AGGREGATES:
+        raise UnsupportedError(
+            f"the aggregate {name}(...) is not supported", span=span, hint="aggregates are count, sum, avg, min and max"
+        )
+    if lowered in NOT_REPEATABLE:
+        raise UnsupportedError(
+            f"{name}() gives another value each time, so a view of it cannot be kept up to date",
+            span=span,
+            hint="put the value into a table",
+        )
+    if any(isinstance(a, exp.Star | exp.Distinct) for a in node.expressions):
+        raise UnsupportedError(f"{name}(...) takes neither * nor DISTINCT", span=span)
+    arguments = tuple(sub(a) for a in node.expressions)
+    if lowered in lowering.signatures:
+        return Call(lowered, arguments, span=span)
+    builtin = builtin_name(name)
+    if builtin is None:
+        known = [*BUILTINS, *lowering.signatures, *AGGREGATE_SYNONYMS]
+        raise UnknownNameError(
+            f"unknown function {name!r}",
+            span=span,
+            hint=did_you_mean(name, known) or "register a Python function with db.function(...)",
+        )
+    return Call(builtin, arguments, span=span)
+
+
+def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
+    names = {
+        exp.Window: "window functions (OVER)",
+        exp.All: "ALL (subquery)",
+        exp.Any: "ANY (subquery)",
+        exp.Tuple: "a row of values",
+        exp.Star: "* in this place",
+        exp.Bracket: "an index in brackets",
+        exp.Placeholder: "a parameter",
+        exp.Interval: "an INTERVAL in this place",
+        exp.CurrentDate: "current_date, which changes by itself,",
+        exp.CurrentTimestamp: "current_timestamp, which changes by itself,",
+        exp.Lambda: "a lambda",
+    }
+    hints = {
+        exp.Bracket: "use element_at(array, position), which counts from 1",
+        exp.Interval: "add it to a date or a timestamp",
+        exp.All: "compare with (SELECT max(...) ...) or (SELECT min(...) ...)",
+        exp.Any: "use EXISTS or IN",
+    }
+    name = names.get(type(node), node.sql("spark").split("(")[0].strip()[:40] if node.sql("spark") else node.key.upper())
+    return UnsupportedError(f"{name} is not supported", span=span, hint=hints.get(type(node)))
+
+
+# Expressions that sqlglot has a form of its own for
+
+Sub = Callable[[exp.Expr], Term]
+
+
+def _between(node: Any, sub: Sub, span: Span | None) -> Term:
+    value = sub(node.this)
+    low = Call(">=", (value, sub(node.args["low"])), span=span)
+    high = Call("<=", (value, sub(node.args["high"])), span=span)
+    return Call("and", (low, high), span=span)
+
+
+def _in_list(node: Any, sub: Sub, span: Span | None) -> Term:
+    return Call("in", (sub(node.this), *(sub(e) for e in node.expressions)), span=span)
+
+
+def _is(node: Any, sub: Sub, span: Span | None) -> Term:
+    if isinstance(node.expression, exp.Null):
+        return Call("isnull", (sub(node.this),), span=span)
+    return Call("<=>", (sub(node.this), sub(node.expression)), span=span)
+
+
+def _like(node: Any, sub: Sub, span: Span | None) -> Term:
+    return Call("like", (sub(node.this), sub(node.expression)), span=span)
+
+
+def _ilike(node: Any, sub: Sub, span: Span | None) -> Term:
+    return Call("like", (Call("lower", (sub(node.this),)), Call("lower", (sub(node.expression),))), span=span)
+
+
+def _escape(node: Any, sub: Sub, span: Span | None) -> Term:
+    inner = sub(node.this)
+    assert isinstance(inner, Call)
+    return Call(inner.function, (*inner.arguments, sub(node.expression)), span=span)
+
+
+def _case(node: Any, sub: Sub, span: Span | None) -> Term:
+    default = node.args.get("default")
+    result = sub(default) if default is not None else Constant(None, types.NULL, span=span)
+    for branch in reversed(node.args["ifs"]):
+        test = sub(branch.this)
+        if node.this is not None:
+            test = Call("=", (sub(node.this), test), span=span)
+        result = Call("if", (test, sub(branch.args["true"]), result), span=span)
+    return result
+
+
+def _if(node: Any, sub: Sub, span: Span | None) -> Term:
+    otherwise = node.args.get("false")
+    last = sub(otherwise) if otherwise is not None else Constant(None, types.NULL, span=span)
+    return Call("if", (sub(node.this), sub(node.args["true"]), last), span=span)
+
+
+def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
+    name = builtin_name(node.this.name)
+    if name is None:
+        raise UnsupportedError(f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ...")
+    return Call(name, (sub(node.expression),), span=span)
+
+
+def _substring(node: Any, sub: Sub, span: Span | None) -> Term:
+    parts = [node.this, node.args.get("start"), node.args.get("length")]
+    return Call("substring", tuple(sub(p) for p in parts if p is not None), span=span)
+
+
+def _trim(node: Any, sub: Sub, span: Span | None) -> Term:
+    if node.expression is not None and not (node.expression.is_string and node.expression.this == " "):
+        raise UnsupportedError("TRIM of other characters than blanks is not supported", span=span)
+    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get((node.args.get("position") or "").upper(), "trim")
+    return Call(name, (sub(node.this),), span=span)
+
+
+def _position(node: Any, sub: Sub, span: Span | None) -> Term:
+    return Call("instr", (sub(node.this), sub(node.args["substr"])), span=span)
+
+
+_SPECIAL: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
+    exp.Between: _between,
+    exp.In: _in_list,
+    exp.Is: _is,
+    exp.Like: _like,
+    exp.ILike: _ilike,
+    exp.Escape: _escape,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Extract: _extract,
+    exp.Substring: _substring,
+    exp.Trim: _trim,
+    exp.StrPosition: _position,
+}

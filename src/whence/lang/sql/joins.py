@@ -1,0 +1,266 @@
+"""FROM and JOIN: tables become atoms, outer joins relations of their own.
+
+    a LEFT JOIN b ON c    is    join(a, b)    :- a, b, c.
+                                join(a, NULL) :- a, !(b, c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.functions.typing import Typed
+from whence.lang.sql.block import Block, Entry
+from whence.lang.sql.conditions import add_condition
+from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
+from whence.lang.sql.refuse import refuse_extras
+from whence.lang.sql.subqueries import semi_join
+from whence.model.rules import Atom
+from whence.model.span import Span
+from whence.model.terms import Call, Constant, Term, Variable
+
+_KINDS = {"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"}
+
+
+def add_from(lowering: Lowering, block: Block, select: exp.Select) -> None:
+    """Everything that the SELECT reads, in the block and its scope."""
+    start = select.args.get("from_")
+    if start is None:
+        return
+    _Reader(lowering, _needed(select)).add(block, start.this, select.args.get("joins") or [])
+
+
+def _needed(select: exp.Select) -> set[str] | None:
+    """The column names that occur anywhere in the SELECT; None where a * asks for all."""
+    names: set[str] = set()
+    for node in select.walk():
+        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Anonymous):
+            return None
+        if isinstance(node, exp.Column):
+            names.add(node.name.lower())
+        if isinstance(node, exp.Join):
+            names.update(i.name.lower() for i in node.args.get("using") or ())
+            if node.args.get("method") == "NATURAL":
+                return None
+    return names
+
+
+class _Reader:
+    def __init__(self, lowering: Lowering, needed: set[str] | None) -> None:
+        self.lowering = lowering
+        self.needed = needed
+
+    def add(self, block: Block, first: exp.Expr, joins: Sequence[exp.Join]) -> None:
+        self.add_source(block, first)
+        for join in joins:
+            self.add_join(block, join)
+
+    # Sources
+
+    def add_source(self, block: Block, node: exp.Expr) -> None:
+        """One table, view, derived table, VALUES list or parenthesized join."""
+        span = self.lowering.span(node)
+        inner = node.this if isinstance(node, exp.Subquery) else None
+        match node:
+            case exp.Table():
+                refuse_extras(self.lowering, node, "this", "alias", "joins")
+                relation = self.lowering.find(node.name, block.ctes, self.lowering.span(node.this))
+                self.add_scope(block, Lowered(relation, ()), node.alias_or_name, node, span)
+                for join in node.args.get("joins") or ():
+                    self.add_join(block, join)
+            case exp.Subquery() if isinstance(inner, exp.Table | exp.Subquery) and not node.alias:
+                self.add(block, inner, node.args.get("joins") or [])
+            case exp.Subquery() | exp.Values():
+                refuse_extras(self.lowering, node, "this", "alias", "joins", "expressions")
+                query = node.this if isinstance(node, exp.Subquery) else node
+                around = block.child(opaque=True)
+                draft = self.lowering.draft(self.lowering, query, around)
+                lowered = self.lowering.emit(
+                    self.lowering.fresh_name(node.alias or "derived"), [draft], distinct=draft.distinct, span=span
+                )
+                self.add_scope(block, self._pass_through(around, lowered), node.alias or None, node, span)
+                for join in node.args.get("joins") or ():
+                    self.add_join(block, join)
+            case _:
+                raise UnsupportedError(f"{node.key.upper()} in FROM is not supported", span=span)
+
+    def _pass_through(self, around: Block, lowered: Lowered) -> Lowered:
+        """What the derived table took from outside, in terms of the block that it stands in."""
+        back = {mine: theirs for theirs, mine in around.free.items()}
+        return Lowered(lowered.relation, tuple(back[around.root(name)] for name in lowered.free))
+
+    def add_scope(self, block: Block, lowered: Lowered, alias: str | None, node: exp.Expr, span: Span | None) -> None:
+        if alias and any((e.table or "").lower() == alias.lower() for e in block.scope):
+            raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
+        names = [c.name for c in lowered.columns]
+        alias_node = node.args.get("alias")
+        renamed = [i.name for i in alias_node.args.get("columns") or ()] if isinstance(alias_node, exp.TableAlias) else []
+        if renamed and len(renamed) != len(names):
+            raise UnknownNameError(f"{alias!r} has {len(names)} columns, not {len(renamed)}", span=span)
+        terms = self._read(block, lowered, span)
+        block.scope.extend(Entry(alias, name, term) for name, term in zip(renamed or names, terms, strict=True))
+
+    def _read(self, block: Block, lowered: Lowered, span: Span | None) -> list[Term]:
+        fresh = [block.fresh(c.name, Typed(c.type, c.nullable), span) for c in lowered.columns]
+        block.atoms.append(Atom(lowered.relation.name, (*(Variable(n) for n in lowered.free), *fresh), span=span))
+        return list(fresh)
+
+    # Joins
+
+    def add_join(self, block: Block, join: exp.Join) -> None:
+        lowering, span = self.lowering, self.lowering.span(join)
+        refuse_extras(lowering, join, "this", "on", "using", "side", "kind", "method", "expressions")
+        side, kind = (join.side or "").upper(), (join.kind or "").upper()
+        if kind not in _KINDS or (join.method or "").upper() not in ("", "NATURAL"):
+            raise UnsupportedError(f"{join.method or join.kind} JOIN is not supported", span=span)
+        right = Block(block.numbers, block.outer, block.ctes, opaque=block.opaque)
+        self.add_source(right, join.this)
+        for alias in {(e.table or "").lower() for e in right.scope} & {(e.table or "").lower() for e in block.scope} - {""}:
+            raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
+        using = self._using(block, right, join)
+        on = join.args.get("on")
+        if kind in ("SEMI", "ANTI"):
+            inner = block.child()
+            outside = {block.import_variable(Variable(theirs)).name: mine for theirs, mine in right.free.items()}
+            right.free = {}
+            self._adopt(inner, right)
+            inner.free = outside
+            self._apply(inner, block, inner, on, using)
+            semi_join(lowering, block, inner, span, negated=kind == "ANTI")
+        elif side:
+            self._outer_join(block, right, side, on, using, span)
+        else:
+            entries = list(block.scope)
+            self._adopt(block, right)
+            self._merge(block, entries, using, lambda left, _: left)
+            for left, right_term in self._pairs(entries, right.scope, using):
+                block.equate(left, right_term, span)
+            if on is not None:
+                add_condition(lowering, block, on)
+
+    def _using(self, left: Block, right: Block, join: exp.Join) -> list[str]:
+        names = [i.name for i in join.args.get("using") or ()]
+        if (join.method or "").upper() == "NATURAL":
+            theirs = {e.column.lower() for e in right.scope}
+            names = [e.column for e in left.scope if not e.merged and e.column.lower() in theirs]
+        for name in names:
+            for side in (left, right):
+                if not any(e.column.lower() == name.lower() for e in side.scope):
+                    raise UnknownNameError(
+                        f"both sides of USING need a column {name!r}",
+                        span=self.lowering.span(join),
+                        hint=did_you_mean(name, [e.column for e in side.scope]),
+                    )
+        return names
+
+    def _pairs(self, left: Sequence[Entry], right: Sequence[Entry], using: Sequence[str]) -> list[tuple[Term, Term]]:
+        def find(entries: Sequence[Entry], name: str) -> Term:
+            return next(e.term for e in entries if e.column.lower() == name.lower() and not e.merged)
+
+        return [(find(left, name), find(right, name)) for name in using]
+
+    def _adopt(self, block: Block, other: Block) -> None:
+        """Take in what another block of the same surroundings has collected."""
+        block.types.update(other.types)
+        block.atoms.extend(other.atoms)
+        block.negations.extend(other.negations)
+        block.conditions.extend(other.conditions)
+        block.scope.extend(other.scope)
+        block.adopt_unions(other)
+
+    def _apply(self, target: Block, left: Block, right: Block, on: exp.Expr | None, using: Sequence[str]) -> None:
+        """The join condition in a block where the right side is local and the left side lies around it."""
+        for theirs, mine in self._pairs(left.scope, right.scope, using):
+            target.equate(mine, target.import_term(theirs), None)
+        if on is not None:
+            add_condition(self.lowering, target, on)
+
+    def _merge(self, block: Block, left: Sequence[Entry], using: Sequence[str], value: Callable[[Term, Term], Term]) -> None:
+        """One column for both sides of USING, the right one hidden."""
+        names = {n.lower() for n in using}
+        right = block.scope[len(left) :]
+        both = dict(zip((n.lower() for n in using), self._pairs(left, right, using), strict=True))
+        merged = [
+            Entry(e.table, e.column, value(*both[e.column.lower()])) if e.column.lower() in names and not e.merged else e
+            for e in left
+        ]
+        hidden = [Entry(e.table, e.column, e.term, merged=e.merged or e.column.lower() in names) for e in right]
+        block.scope = [*merged, *hidden]
+
+    def _outer_join(
+        self, block: Block, right: Block, side: str, on: exp.Expr | None, using: Sequence[str], span: Span | None
+    ) -> None:
+        sides = (self._single(block, "left", span), self._single(right, "right", span))
+        kept = [e for _, entries in sides for e in entries if self.needed is None or e.column.lower() in self.needed]
+
+        both = block.sibling()
+        mine, theirs = (self._start(both, side_, span) for side_ in sides)
+        for a, b in self._pairs(mine, theirs, using):
+            both.equate(a, b, span)
+        if on is not None:
+            add_condition(self.lowering, both, on)
+        drafts = [Draft(both, self._outputs(both.scope), span=span)]
+        for keep, own, lost in (("LEFT", sides[0], sides[1]), ("RIGHT", sides[1], sides[0])):
+            if side in (keep, "FULL"):
+                drafts.append(self._unmatched(block.sibling(), own, lost, on, using, span, reverse=keep == "RIGHT"))
+        joined = self.lowering.emit(self.lowering.fresh_name("join"), drafts, distinct=False, span=span)
+        block.clear()
+        terms = self.lowering.read(block, joined, span)
+        block.scope = [Entry(e.table, e.column, t, e.merged) for e, t in zip(kept, terms, strict=True)]
+        chosen: dict[str, Callable[[Term, Term], Term]] = {
+            "LEFT": lambda a, _: a,
+            "RIGHT": lambda _, b: b,
+            "FULL": lambda a, b: Call("coalesce", (a, b)),
+        }
+        left_width = len(self._outputs(mine))
+        self._merge(block, block.scope[:left_width], using, chosen[side])
+
+    def _unmatched(
+        self,
+        block: Block,
+        own: tuple[Lowered, list[Entry]],
+        lost: tuple[Lowered, list[Entry]],
+        on: exp.Expr | None,
+        using: Sequence[str],
+        span: Span | None,
+        *,
+        reverse: bool,
+    ) -> Draft:
+        """Rows of one side without a match on the other, whose columns are NULL."""
+        present = self._start(block, own, span)
+        inner = block.child()
+        self._start(inner, lost, span)
+        self._apply(inner, block, inner, on, using)
+        semi_join(self.lowering, block, inner, span, negated=True)
+        absent = [
+            Entry(e.table, e.column, Constant(None, c.type), e.merged)
+            for e, c in zip(lost[1], lost[0].columns, strict=True)
+        ]
+        return Draft(block, self._outputs([*absent, *present] if reverse else [*present, *absent]), span=span)
+
+    def _start(self, block: Block, side: tuple[Lowered, list[Entry]], span: Span | None) -> list[Entry]:
+        """One side of the join in a block."""
+        lowered, entries = side
+        terms = self.lowering.read(block, lowered, span)
+        found = [Entry(e.table, e.column, t, e.merged) for e, t in zip(entries, terms, strict=True)]
+        block.scope.extend(found)
+        return found
+
+    def _outputs(self, entries: Sequence[Entry]) -> list[Output]:
+        """The columns that the query goes on to use."""
+        return [
+            Output(e.column, e.term, given=False)
+            for e in entries
+            if self.needed is None or e.column.lower() in self.needed
+        ]
+
+    def _single(self, block: Block, hint: str, span: Span | None) -> tuple[Lowered, list[Entry]]:
+        """The block's rows as one relation, with what its columns are called."""
+        if block.is_one_atom():
+            relation = self.lowering.relation(block.atoms[0].relation)
+            return Lowered(relation, ()), list(block.scope)
+        entries = [e for e in block.scope if self.needed is None or e.column.lower() in self.needed]
+        draft = Draft(block, self._outputs(entries), span=span)
+        return self.lowering.emit(self.lowering.fresh_name(hint), [draft], distinct=False, span=span), entries

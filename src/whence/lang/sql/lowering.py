@@ -1,0 +1,227 @@
+"""What lowering one view collects: its auxiliary relations, its rules, and notices for the user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnknownNameError, did_you_mean
+from whence.functions.typing import Typed, common_type, infer
+from whence.lang.sql.block import Block
+from whence.lang.sql.finish import finish
+from whence.lang.sql.positions import span_of
+from whence.model.program import Program, Signature
+from whence.model.rules import Atom, Rule
+from whence.model.schema import AUXILIARY_MARK, Column, Relation
+from whence.model.span import Source, Span
+from whence.model.terms import Aggregate, Term, Variable
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of a SELECT's result."""
+
+    name: str
+    term: Term
+    span: Span | None = None
+    # A name the user wrote must be unique; one we made up is changed where it is not.
+    given: bool = True
+
+
+@dataclass
+class Draft:
+    """A query that is nearly a rule: the block it reads and the columns it yields."""
+
+    block: Block
+    outputs: list[Output]
+    distinct: bool = False
+    span: Span | None = None
+    # At most one row for each binding of the free variables. An aggregate without GROUP BY yields its row even from
+    # nothing, but a correlated one has no group to show for that: `when_empty` is the row it would have been.
+    single: bool = False
+    when_empty: tuple[Term, ...] | None = None
+
+    @property
+    def aggregated(self) -> bool:
+        return any(isinstance(o.term, Aggregate) for o in self.outputs)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A query that has become a relation. Its first columns are the outer block's variables in `free`."""
+
+    relation: Relation
+    free: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.relation.columns[len(self.free) :]
+
+
+@dataclass
+class Lowering:
+    """One view, being lowered. `draft` turns a query into a draft; it is passed in because queries nest."""
+
+    view: str
+    source: Source
+    relations: Mapping[str, Relation]
+    signatures: Mapping[str, Signature]
+    draft: Callable[[Lowering, exp.Expr, Block], Draft]
+    made: dict[str, Relation] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
+
+    def span(self, node: exp.Expr | None) -> Span | None:
+        return span_of(node, self.source)
+
+    def relation(self, name: str) -> Relation:
+        return self.made.get(name) or self.relations[name]
+
+    def find(self, name: str, ctes: Mapping[str, str], span: Span | None) -> Relation:
+        """A relation by the name that stands in FROM, in any letter case."""
+        for known, target in (*ctes.items(), *((n, n) for n in self.relations)):
+            if known.lower() == name.lower():
+                return self.relation(target)
+        known_names = [n for n in (*ctes, *self.relations) if AUXILIARY_MARK not in n]
+        hint = did_you_mean(name, known_names)
+        if name.lower() == self.view.lower():
+            hint = "a view can read itself only through WITH RECURSIVE"
+        raise UnknownNameError(f"unknown table or view {name!r}", span=span, hint=hint)
+
+    def fresh_name(self, hint: str) -> str:
+        base = f"{self.view}{AUXILIARY_MARK}{hint}"
+        name, number = base, 1
+        while name in self.made or name in self.relations:
+            number += 1
+            name = f"{base}_{number}"
+        return name
+
+    def typed(self, term: Term, block: Block) -> Typed:
+        if isinstance(term, Variable):
+            return block.typed(term.name)
+        return infer(term, block.environment(), self.signatures)
+
+    # Relations from drafts
+
+    def emit(self, name: str, drafts: Sequence[Draft], *, distinct: bool, span: Span | None = None) -> Lowered:
+        """One relation with a rule for each draft; they must agree in the number and types of their columns."""
+        free = tuple(dict.fromkeys(outer for draft in drafts for outer in draft.block.free))
+        heads = []
+        for draft in drafts:
+            _check_width(draft, drafts[0])
+            block = draft.block
+            locals_ = [block.import_variable(Variable(outer)) for outer in free]
+            self.bind(block, locals_)
+            heads.append((*locals_, *(o.term for o in draft.outputs)))
+        names = _unique([*(f.partition("#")[0] for f in free)], drafts[0].outputs)
+        columns = tuple(
+            self._column(i, names[i], [(d, h[i]) for d, h in zip(drafts, heads, strict=True)], len(free)) for i in range(len(names))
+        )
+        relation = Relation(name, columns, distinct=distinct, span=span)
+        self.made[name] = relation
+        for draft, head in zip(drafts, heads, strict=True):
+            atom = Atom(name, tuple(head), span=draft.span)
+            self.rules.append(finish(draft.block, atom, self.relation, draft.span))
+        return Lowered(relation, free)
+
+    def _column(self, at: int, name: str, cells: list[tuple[Draft, Term]], free: int) -> Column:
+        found = [self._head_typed(term, draft, free) for draft, term in cells]
+        type_ = common_type([f.type for f in found])
+        draft = cells[-1][0]
+        output = draft.outputs[at - free] if at >= free else None
+        if type_ is None:
+            kinds = " and ".join(dict.fromkeys(str(f.type) for f in found))
+            raise TypeMismatchError(
+                f"column {name!r} is {kinds} in different parts of the query",
+                span=output.span if output else None,
+                hint="CAST one of them",
+            )
+        return Column(name, type_, any(f.nullable for f in found), span=output.span if output else None)
+
+    def _head_typed(self, term: Term, draft: Draft, free: int) -> Typed:
+        if isinstance(term, Aggregate) and term.argument is not None and term.function != "count":
+            grouped = free > 0 or any(not isinstance(o.term, Aggregate) for o in draft.outputs)
+            # A group has at least one row, so only its argument can make the aggregate NULL.
+            return Typed(self.typed(term, draft.block).type, not grouped or self.typed(term.argument, draft.block).nullable)
+        return self.typed(term, draft.block)
+
+    def project(self, draft: Draft, hint: str) -> Draft:
+        """The same rows, read back from a relation of their own."""
+        lowered = self.emit(self.fresh_name(hint), [draft], distinct=draft.distinct, span=draft.span)
+        block = draft.block.sibling()
+        terms = self.read(block, lowered, draft.span)
+        outputs = [replace(o, term=t) for o, t in zip(draft.outputs, terms, strict=True)]
+        return Draft(block, outputs, distinct=draft.distinct, span=draft.span, single=draft.single, when_empty=draft.when_empty)
+
+    def read(self, block: Block, lowered: Lowered, span: Span | None) -> list[Variable]:
+        """An atom over the relation in a block of the same surroundings; its columns as fresh variables."""
+        outer = [block.import_variable(Variable(name)) for name in lowered.free]
+        fresh = [block.fresh(c.name, Typed(c.type, c.nullable), span) for c in lowered.columns]
+        block.atoms.append(Atom(lowered.relation.name, (*outer, *fresh), span=span))
+        return fresh
+
+    # Binding free variables
+
+    def bind(self, block: Block, wanted: Sequence[Variable]) -> None:
+        """Make sure that atoms of the block give these variables values, with the outer block's values where needed."""
+        bound = block.bound()
+        mine = {block.root(local): outer for outer, local in block.free.items()}
+        loose = dict.fromkeys(block.root(v.name) for v in wanted if block.root(v.name) not in bound)
+        if loose and block.outer is not None:
+            outer = [Variable(mine[name]) for name in loose]
+            domain = self.domain(block.outer, outer)
+            block.atoms.append(Atom(domain.name, tuple(Variable(name) for name in loose)))
+
+    def domain(self, block: Block, wanted: Sequence[Variable]) -> Relation:
+        """A set that holds at least every combination of values these variables take in the block."""
+        self.bind(block, wanted)
+        names = {block.root(v.name) for v in wanted}
+        inner = block.sibling()
+        inner.copy_variables(block)
+        inner.atoms = [
+            atom for atom in block.atoms if names & {block.root(t.name) for t in atom.terms if isinstance(t, Variable)}
+        ]
+        outputs = [Output(v.name.partition("#")[0], v, given=False) for v in wanted]
+        return self.emit(self.fresh_name("domain"), [Draft(inner, outputs)], distinct=True).relation
+
+    def program(self) -> Program:
+        return Program(tuple(self.made.values()), tuple(self.rules))
+
+
+def _check_width(draft: Draft, first: Draft) -> None:
+    if len(draft.outputs) != len(first.outputs):
+        raise ArityError(
+            f"this part of the query has {len(draft.outputs)} columns and the first part has {len(first.outputs)}",
+            span=draft.span,
+            hint="all parts of a UNION, INTERSECT or EXCEPT need the same number of columns",
+        )
+
+
+def _unique(leading: list[str], outputs: Sequence[Output]) -> list[str]:
+    names: list[str] = []
+    given: dict[str, Span | None] = {}
+    for output in outputs:
+        if output.given and output.name.lower() in given:
+            raise DuplicateNameError(
+                f"two columns are named {output.name!r}",
+                span=output.span,
+                related=[("the other one", given[output.name.lower()])],
+                hint="rename one with AS",
+            )
+        if output.given:
+            given[output.name.lower()] = output.span
+    taken = set(given)
+    for output in outputs:
+        names.append(output.name if output.given else _free_name(output.name, taken))
+    return [_free_name(name, taken) for name in leading] + names
+
+
+def _free_name(wish: str, taken: set[str]) -> str:
+    name, number = wish, 1
+    while name.lower() in taken:
+        number += 1
+        name = f"{wish}_{number}"
+    taken.add(name.lower())
+    return name

@@ -1,0 +1,185 @@
+"""Queries: SELECT, UNION, INTERSECT, EXCEPT, VALUES and WITH, each down to drafts of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from whence.errors import ArityError, TypeMismatchError, UnsupportedError
+from whence.functions.typing import Typed, common_type
+from whence.lang.sql.block import Block
+from whence.lang.sql.expressions import translate
+from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
+from whence.lang.sql.names import renamed
+from whence.lang.sql.recursion import lower_recursive
+from whence.lang.sql.refuse import refuse_extras
+from whence.lang.sql.select import draft_select
+from whence.model.rules import Atom
+from whence.model.terms import Cast, Variable
+
+_SET_PARTS = ("this", "expression", "distinct", "with_", "order", "limit")
+
+
+def draft_query(lowering: Lowering, query: exp.Expr, outer: Block) -> Draft:
+    """The query as one draft inside the outer block."""
+    drafts, distinct = draft_parts(lowering, query, outer, outer.ctes)
+    if len(drafts) == 1:
+        return replace(drafts[0], distinct=distinct)
+    union = lowering.emit(lowering.fresh_name("union"), drafts, distinct=distinct, span=lowering.span(query))
+    block = Block(outer.numbers, outer, outer.ctes)
+    terms = lowering.read(block, union, None)
+    return Draft(block, [replace(o, term=t) for o, t in zip(drafts[0].outputs, terms, strict=True)], span=drafts[0].span)
+
+
+def draft_parts(
+    lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
+) -> tuple[list[Draft], bool]:
+    """The drafts whose rows together are the query's, and whether duplicates among them go."""
+    drafts = _parts(lowering, query, outer, ctes, distinct=False, top=True)
+    if len(drafts) == 1:
+        return drafts, drafts[0].distinct
+    return [_plain(lowering, d) for d in drafts], _is_distinct(query)
+
+
+def raw_parts(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> list[tuple[exp.Expr, Draft]]:
+    """The branches of a recursive query, each with its text; aggregates are left as they are."""
+    query, ctes = _enter(lowering, query, outer, ctes)
+    if isinstance(query, exp.Union):
+        return [p for side in (query.this, query.expression) for p in raw_parts(lowering, side, outer, ctes)]
+    return [(query, d) for d in _parts(lowering, query, outer, ctes, distinct=True, top=True)]
+
+
+def _parts(
+    lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str], *, distinct: bool, top: bool
+) -> list[Draft]:
+    """`distinct`: duplicates go later anyway. `top`: the only part, which may stay aggregated or distinct."""
+    query, ctes = _enter(lowering, query, outer, ctes)
+    match query:
+        case exp.Select():
+            draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes))
+            return [draft if top or (distinct and not draft.aggregated) else _plain(lowering, draft, keep=distinct)]
+        case exp.Union():
+            refuse_extras(lowering, query, *_SET_PARTS)
+            here = _is_distinct(query)
+            if here and not distinct and not top:
+                return [_materialized(lowering, query, outer, ctes)]
+            sides = (query.this, query.expression)
+            return [d for side in sides for d in _parts(lowering, side, outer, ctes, distinct=distinct or here, top=False)]
+        case exp.Intersect() | exp.Except():
+            refuse_extras(lowering, query, *_SET_PARTS)
+            draft = _difference(lowering, query, outer, ctes)
+            return [draft if top or distinct else _plain(lowering, draft)]
+        case exp.Values():
+            return _values(lowering, query, outer, ctes)
+    raise UnsupportedError(f"{query.key.upper()} cannot be used as a query", span=lowering.span(query))
+
+
+def _enter(
+    lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
+) -> tuple[exp.Expr, Mapping[str, str]]:
+    """Past parentheses, WITH and ORDER BY."""
+    while True:
+        with_ = query.args.get("with_")
+        if with_ is not None:
+            ctes = lower_with(lowering, with_, ctes, outer)
+        _refuse_limit(lowering, query)
+        if not isinstance(query, exp.Subquery | exp.Paren):
+            return query, ctes
+        refuse_extras(lowering, query, "this", "with_", "order", "limit")
+        query = query.this
+
+
+def _refuse_limit(lowering: Lowering, query: exp.Expr) -> None:
+    limit, order = query.args.get("limit"), query.args.get("order")
+    if limit is not None:
+        raise UnsupportedError(
+            "LIMIT is not supported in a view",
+            span=lowering.span(limit),
+            hint="rows beyond the limit would have to come back as others leave; use db.query(...) on the view",
+        )
+    if order is not None:
+        lowering.notices.append(f"ORDER BY in {lowering.view!r} is ignored: a view has no order")
+
+
+def _is_distinct(query: exp.Expr) -> bool:
+    while isinstance(query, exp.Subquery | exp.Paren):
+        query = query.this
+    return bool(query.args.get("distinct"))
+
+
+def _plain(lowering: Lowering, draft: Draft, *, keep: bool = False) -> Draft:
+    """A draft that can stand beside others: without aggregates, and (unless kept) without a DISTINCT of its own."""
+    if draft.aggregated or (draft.distinct and not keep):
+        return lowering.project(draft, "grouped" if draft.aggregated else "distinct")
+    return draft
+
+
+def _materialized(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> Draft:
+    drafts, distinct = draft_parts(lowering, query, outer, ctes)
+    lowered = lowering.emit(lowering.fresh_name("union"), drafts, distinct=distinct, span=lowering.span(query))
+    block = Block(outer.numbers, outer, ctes)
+    terms = lowering.read(block, lowered, None)
+    return Draft(block, [replace(o, term=t) for o, t in zip(drafts[0].outputs, terms, strict=True)], span=drafts[0].span)
+
+
+def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes: Mapping[str, str]) -> Draft:
+    """INTERSECT keeps the left rows that stand on the right as well, EXCEPT those that do not; NULL equals NULL."""
+    name, span = query.key.upper(), lowering.span(query)
+    if not query.args.get("distinct"):
+        raise UnsupportedError(f"{name} ALL is not supported", span=span, hint=f"use {name}, which removes duplicates")
+    lefts = _parts(lowering, query.this, outer, ctes, distinct=True, top=False)
+    left = lefts[0] if len(lefts) == 1 else _materialized(lowering, query.this, outer, ctes)
+    rights = _parts(lowering, query.expression, outer, ctes, distinct=True, top=False)
+    right = lowering.emit(lowering.fresh_name(name.lower()), rights, distinct=True, span=span)
+    if len(left.outputs) != len(right.columns):
+        raise ArityError(f"{name} needs the same number of columns on both sides: {len(left.outputs)} and {len(right.columns)}", span=span)
+    outputs = [_aligned(lowering, left.block, o, Typed(c.type, c.nullable), name) for o, c in zip(left.outputs, right.columns, strict=True)]
+    block = left.block
+    if isinstance(query, exp.Except):
+        outside = [block.import_variable(Variable(n)) for n in right.free]
+        block.negations.append(Atom(right.relation.name, (*outside, *(o.term for o in outputs)), span=span))
+    else:
+        for output, term in zip(outputs, lowering.read(block, right, span), strict=True):
+            block.identify(term, output.term, span)
+    return Draft(block, outputs, distinct=True, span=left.span)
+
+
+def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, name: str) -> Output:
+    mine = lowering.typed(output.term, block)
+    both = common_type((mine.type, other.type))
+    if both is None:
+        raise TypeMismatchError(f"{name} of {mine.type} and {other.type} in column {output.name!r}", span=output.span, hint="CAST one of them")
+    return output if both == mine.type else replace(output, term=Cast(output.term, both, span=output.span))
+
+
+def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[str, str]) -> list[Draft]:
+    drafts = []
+    for row in query.expressions:
+        block = Block(outer.numbers, outer, ctes)
+        cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+        outputs = [Output(f"col{i + 1}", translate(lowering, block, c), lowering.span(c)) for i, c in enumerate(cells)]
+        drafts.append(Draft(block, outputs, span=lowering.span(row)))
+    return drafts
+
+
+# WITH
+
+
+def lower_with(lowering: Lowering, with_: exp.With, ctes: Mapping[str, str], outer: Block) -> Mapping[str, str]:
+    """Each common table expression becomes a relation; the names by which the query may read them."""
+    if with_.args.get("recursive"):
+        return lower_recursive(lowering, with_, ctes, outer, draft_parts, raw_parts)
+    for cte in with_.expressions:
+        ctes = {**ctes, cte.alias: lower_cte(lowering, cte, ctes, outer).relation.name}
+    return ctes
+
+
+def lower_cte(lowering: Lowering, cte: exp.CTE, ctes: Mapping[str, str], outer: Block) -> Lowered:
+    apart = Block(outer.numbers, None, ctes)
+    drafts, distinct = draft_parts(lowering, cte.this, apart, ctes)
+    names = [c.name for c in cte.args["alias"].args.get("columns") or ()]
+    drafts[0] = renamed(drafts[0], names, lowering.span(cte.args["alias"]))
+    return lowering.emit(lowering.fresh_name(cte.alias), drafts, distinct=distinct, span=lowering.span(cte.args["alias"]))
+

@@ -1,0 +1,217 @@
+"""A SELECT becomes a draft: FROM and WHERE collect a block, GROUP BY turns it into another, the list gives the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from whence.errors import UnknownNameError, UnsupportedError
+from whence.lang.sql.block import Block, Entry, rename
+from whence.lang.sql.calls import AGGREGATE_SYNONYMS
+from whence.lang.sql.conditions import add_condition
+from whence.lang.sql.expressions import translate
+from whence.lang.sql.grouping import Grouped, aggregate_calls, to_aggregate
+from whence.lang.sql.joins import add_from
+from whence.lang.sql.lowering import Draft, Lowering, Output
+from whence.lang.sql.refuse import refuse_extras
+from whence.model import types
+from whence.model.span import Span
+from whence.model.terms import Aggregate, Constant, Term, Variable, variables
+
+HANDLED = ("expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "order", "limit", "kind")
+
+
+def draft_select(lowering: Lowering, select: exp.Select, block: Block) -> Draft:
+    """The SELECT's rows and columns, collected in the (new) block."""
+    refuse_extras(lowering, select, *HANDLED)
+    distinct = select.args.get("distinct")
+    if distinct is not None:
+        refuse_extras(lowering, distinct)
+    span = lowering.span(select)
+    add_from(lowering, block, select)
+    where = select.args.get("where")
+    if where is not None:
+        add_condition(lowering, block, where.this)
+    having = select.args.get("having")
+    group = select.args.get("group")
+    items = _items(lowering, select, block)
+    calls = [c for item in (*(i for i, _ in items), having) if item is not None for c in aggregate_calls(item)]
+    if not (calls or group is not None or having is not None):
+        outputs = [_output(lowering, block, node, entry, i) for i, (node, entry) in enumerate(items)]
+        return Draft(block, outputs, distinct=distinct is not None, span=span, single=_one_row(lowering, block))
+    draft = _draft_groups(lowering, select, block, [node for node, _ in items], calls)
+    return replace(draft, distinct=draft.distinct or distinct is not None, span=span)
+
+
+def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[exp.Expr, Entry | None]]:
+    """The select list with every * written out."""
+    items: list[tuple[exp.Expr, Entry | None]] = []
+    for node in select.expressions:
+        star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
+        if not isinstance(star, exp.Star):
+            items.append((node, None))
+            continue
+        refuse_extras(lowering, star)
+        table = node.table if isinstance(node, exp.Column) else None
+        found = [e for e in block.scope if (e.table or "").lower() == table.lower()] if table else [e for e in block.scope if not e.merged]
+        if not found:
+            what = f"no table is named {table!r} here" if table else "SELECT * needs a FROM"
+            raise UnknownNameError(what, span=lowering.span(node))
+        items.extend((node, entry) for entry in found)
+    return items
+
+
+def _output(lowering: Lowering, block: Block, node: exp.Expr, entry: Entry | None, at: int) -> Output:
+    span = lowering.span(node)
+    if entry is not None:
+        return Output(entry.column, entry.term, span)
+    inner = node.this if isinstance(node, exp.Alias) else node
+    term = translate(lowering, block, inner)
+    return _named(node, term, span, at)
+
+
+def _named(node: exp.Expr, term: Term, span: Span | None, at: int) -> Output:
+    if isinstance(node, exp.Alias):
+        return Output(node.alias, term, span)
+    node = node.unnest()
+    if isinstance(node, exp.Column):
+        return Output(node.name, term, span)
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else f"_c{at}"
+    return Output(name, term, span, given=False)
+
+
+# Groups
+
+
+def _draft_groups(
+    lowering: Lowering, select: exp.Select, block: Block, items: list[exp.Expr], calls: list[exp.Expr]
+) -> Draft:
+    if any(isinstance(i, exp.Star) or (isinstance(i, exp.Column) and isinstance(i.this, exp.Star)) for i in items):
+        raise UnsupportedError("SELECT * cannot be grouped", span=lowering.span(select), hint="name the columns")
+    groups = _group_terms(lowering, select, block, items)
+    having = select.args.get("having")
+    aggregates = list(dict.fromkeys(to_aggregate(lowering, block, call) for call in calls))
+    direct = None if having is not None else _direct(lowering, block, items, groups)
+    if direct is not None:
+        empty = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
+        # Groups without an aggregate are just the different ones.
+        return Draft(block, direct, distinct=not aggregates, single=not groups, when_empty=empty)
+
+    leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
+    computed = [Output(a.function, a, given=False) for a in aggregates]
+    table = lowering.emit(lowering.fresh_name("grouped"), [Draft(block, [*leading, *computed])], distinct=not aggregates)
+    grouped = Grouped(block)
+    terms = lowering.read(grouped, table, None)
+    grouped.learn(
+        lowering,
+        dict(zip((block.resolve_term(g) for g in groups), terms[: len(groups)], strict=True)),
+        dict(zip(aggregates, terms[len(groups) :], strict=True)),
+    )
+    if having is not None:
+        add_condition(lowering, grouped, having.this)
+    outputs = [_output(lowering, grouped, node, None, i) for i, node in enumerate(items)]
+    whole = not groups and having is None
+    empty = None
+    if whole:
+        nothing = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
+        empty = tuple(_substitute(lowering, grouped, o.term, nothing, o.span) for o in outputs) if table.free else ()
+    return Draft(grouped, outputs, single=not groups, when_empty=empty)
+
+
+def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]) -> list[Term]:
+    group = select.args.get("group")
+    if group is None:
+        return []
+    refuse_extras(lowering, group, "expressions")
+    terms = []
+    for node in group.expressions:
+        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
+            raise UnsupportedError(f"{node.key.upper()} is not supported", span=lowering.span(group))
+        node = _meant(lowering, block, node, items)
+        if aggregate_calls(node):
+            raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(node))
+        term = translate(lowering, block, node)
+        if isinstance(term, Constant):
+            raise UnsupportedError("grouping by a constant is not supported", span=lowering.span(node))
+        lowering.typed(term, block)
+        terms.append(block.resolve_term(term))
+    return list(dict.fromkeys(terms))
+
+
+def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
+    """GROUP BY may name a column of the select list by its number or its alias."""
+    if isinstance(node, exp.Literal) and not node.is_string:
+        at = int(node.this) if str(node.this).isdigit() else 0
+        if not 1 <= at <= len(items):
+            raise UnknownNameError(f"there is no column number {node.this} in the select list", span=lowering.span(node))
+        return items[at - 1].unalias()
+    if isinstance(node, exp.Column) and not node.table and block.resolve(None, node.name, lowering.span(node)) is None:
+        for item in items:
+            if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
+                return item.this
+    return node
+
+
+def _direct(
+    lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups: Sequence[Term]
+) -> list[Output] | None:
+    """The outputs over the ungrouped block, where each is an aggregate or a group, and all groups are there."""
+    outputs, seen = [], set()
+    for at, node in enumerate(items):
+        inner = node.unalias().unnest()
+        if _is_aggregate(inner):
+            term: Term = to_aggregate(lowering, block, inner)
+        elif aggregate_calls(inner) or inner.find(exp.Query) is not None:
+            return None
+        else:
+            term = block.resolve_term(translate(lowering, block, inner))
+            if term not in groups:
+                return None
+            seen.add(term)
+        outputs.append(_named(node, term, lowering.span(node), at))
+    return outputs if seen == set(groups) else None
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    node = node.this if isinstance(node, exp.Filter) else node
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in AGGREGATE_SYNONYMS
+
+
+def _hint(term: Term, at: int) -> str:
+    return term.name.partition("#")[0] if isinstance(term, Variable) else f"_g{at}"
+
+
+def _of_nothing(lowering: Lowering, block: Block, term: Term) -> Constant:
+    """What an aggregate gives for no rows."""
+    assert isinstance(term, Aggregate)
+    if term.function == "count":
+        return Constant(0, types.BIGINT)
+    return Constant(None, lowering.typed(term, block).type)
+
+
+def _substitute(lowering: Lowering, block: Block, term: Term, values: dict[str, Constant], span: Span | None) -> Term:
+    if not {v.name for v in variables(term)} <= values.keys():
+        raise UnsupportedError(
+            "a correlated subquery's SELECT list may only use aggregates", span=span, hint="compute the rest outside"
+        )
+    return rename(term, lambda v: values[v.name])
+
+
+def _one_row(lowering: Lowering, block: Block) -> bool:
+    """Whether at most one row can come: nothing is read, or a table's key is fixed by constants or outer values."""
+    if not block.atoms:
+        return True
+    if len(block.atoms) != 1:
+        return False
+    atom = block.atoms[0]
+    relation = lowering.relation(atom.relation)
+    fixed = {block.root(mine) for mine in block.free.values()} | block.fixed_by_constant()
+    columns = {
+        c.name.lower()
+        for c, t in zip(relation.columns, atom.terms, strict=True)
+        if isinstance(t, Variable) and block.root(t.name) in fixed
+    }
+    return bool(relation.key) and {k.lower() for k in relation.key} <= columns
+

@@ -1,0 +1,233 @@
+"""EXISTS, IN and scalar subqueries become atoms over relations of their own.
+
+A correlated subquery turns into a relation with the outer values it uses as its first columns. Where nothing inside
+binds such a value, the values that the outer block can have are added as a `domain` relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from whence.errors import ArityError, UnsupportedError
+from whence.functions.typing import Typed
+from whence.lang.sql.block import Block, rename, uses
+from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
+from whence.model import types
+from whence.model.rules import Atom
+from whence.model.span import Span
+from whence.model.terms import Call, Constant, Term, Variable, Wildcard
+
+TRUE = Constant(True, types.BOOLEAN)
+FALSE = Constant(False, types.BOOLEAN)
+UNKNOWN = Constant(None, types.BOOLEAN)
+
+
+# As conditions of a block
+
+
+def exists(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None, *, negated: bool) -> None:
+    """Keep what has (or has no) row in the query."""
+    semi_join(lowering, block, _reader(lowering, block, query, span).block, span, negated=negated)
+
+
+def member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
+    """Keep what is IN the query."""
+    draft = _reader(lowering, block, query, span)
+    semi_join(lowering, block, _matching(lowering, row, draft, span), span, negated=False)
+
+
+def not_member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
+    """Keep what is NOT IN the query, which with a NULL on either side is nothing that can be told."""
+    draft = _reader(lowering, block, query, span)
+    if not _nullable(lowering, block, row, draft):
+        semi_join(lowering, block, _matching(lowering, row, draft, span), span, negated=True)
+        return
+    values = lowering.emit(lowering.fresh_name("in"), [draft], distinct=True, span=span)
+    doubtful = lowering.emit(
+        lowering.fresh_name("not_in"), _equal_or_unknown(block, lowering, row, values, span), distinct=True, span=span
+    )
+    block.negations.append(_call(doubtful, span))
+
+
+def semi_join(lowering: Lowering, block: Block, inner: Block, span: Span | None, *, negated: bool) -> None:
+    """Keep what the inner block (a child of the block) has, or has not, a match for."""
+    atom = _plain_atom(block, inner) if negated else None
+    if atom is None:
+        atom = _call(_set_of(lowering, inner, "absent" if negated else "exists", span), span)
+    (block.negations if negated else block.atoms).append(atom)
+
+
+# As values
+
+
+def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -> Term:
+    """The one value of a subquery, NULL where it has no row."""
+    span = lowering.span(query)
+    draft = lowering.draft(lowering, query, block)
+    _check_columns(draft, 1, span)
+    if not draft.single:
+        raise UnsupportedError(
+            "this subquery could give more than one row",
+            span=span,
+            hint="aggregate it (min, max, ...) without GROUP BY, or fix every key column with =",
+        )
+    output = draft.outputs[0]
+    fallback = draft.when_empty[0] if draft.when_empty else Constant(None, lowering.typed(output.term, draft.block).type)
+    found = lowering.emit(lowering.fresh_name("scalar"), [draft], distinct=False, span=span)
+    always = draft.when_empty is not None and not found.free
+    left_out_anyway = strict and isinstance(fallback, Constant) and fallback.value is None
+    if always or left_out_anyway:
+        return _read(block, found, span)
+    present = block.child()
+    value = lowering.read(present, found, span)[0]
+    missing = block.child()
+    missing.negations.append(_import_call(missing, found, span))
+    drafts = [Draft(present, [Output(output.name, value)]), Draft(missing, [Output(output.name, fallback)])]
+    return _read(block, lowering.emit(lowering.fresh_name("value"), drafts, distinct=True, span=span), span)
+
+
+def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Term:
+    """Whether the query has a row, as a value."""
+    found = _set_of(lowering, _reader(lowering, block, query, span).block, "exists", span)
+    yes, no = block.child(), block.child()
+    yes.atoms.append(_import_call(yes, found, span))
+    no.negations.append(_import_call(no, found, span))
+    return _mark(lowering, block, [(yes, TRUE), (no, FALSE)], span)
+
+
+def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> Term:
+    """Whether the row is IN the query, as a value: TRUE, FALSE, or NULL where a NULL leaves it open."""
+    draft = _reader(lowering, block, query, span)
+    if not _nullable(lowering, block, row, draft):
+        equal = _set_of(lowering, _matching(lowering, row, draft, span), "in", span)
+        yes, no = block.child(), block.child()
+        yes.atoms.append(_import_call(yes, equal, span))
+        no.negations.append(_import_call(no, equal, span))
+        return _mark(lowering, block, [(yes, TRUE), (no, FALSE)], span)
+    values = lowering.emit(lowering.fresh_name("values"), [draft], distinct=True, span=span)
+    drafts = _equal_or_unknown(block, lowering, row, values, span)
+    doubtful = lowering.emit(lowering.fresh_name("not_in"), drafts, distinct=True, span=span)
+    equal = lowering.emit(lowering.fresh_name("in"), [_equal(block, lowering, row, values, span)], distinct=True, span=span)
+    yes, no, open_ = block.child(), block.child(), block.child()
+    yes.atoms.append(_import_call(yes, equal, span))
+    no.negations.append(_import_call(no, doubtful, span))
+    open_.atoms.append(_import_call(open_, doubtful, span))
+    open_.negations.append(_import_call(open_, equal, span))
+    return _mark(lowering, block, [(yes, TRUE), (no, FALSE), (open_, UNKNOWN)], span)
+
+
+# Parts
+
+
+def _reader(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Draft:
+    """The query as a draft whose block holds all of it."""
+    draft = lowering.draft(lowering, query, block)
+    if draft.when_empty is not None and draft.block.free:
+        raise UnsupportedError("this subquery aggregates without GROUP BY, so it always has a row", span=span)
+    return lowering.project(draft, "grouped") if draft.aggregated else draft
+
+
+def _matching(lowering: Lowering, row: Sequence[Term], draft: Draft, span: Span | None) -> Block:
+    _check_columns(draft, len(row), span)
+    inner = draft.block
+    for output, term in zip(draft.outputs, row, strict=True):
+        wanted = inner.import_term(term)
+        lowering.typed(Call("=", (wanted, output.term), span=span), inner)
+        inner.equate(output.term, wanted, span)
+    return inner
+
+
+def _equal(block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None) -> Draft:
+    inner = block.child()
+    inner.equate(lowering.read(inner, values, span)[0], inner.import_term(row[0]), span)
+    return Draft(inner, [])
+
+
+def _equal_or_unknown(
+    block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None
+) -> list[Draft]:
+    """What may not be called NOT IN: equal to a value; not NULL beside a NULL value; NULL beside any value."""
+    if len(row) != 1:
+        raise UnsupportedError("NOT IN over several columns that can be NULL is not supported", span=span, hint="use NOT EXISTS")
+    beside_null, null = block.child(), block.child()
+    beside_null.import_term(row[0])
+    value = lowering.read(beside_null, values, span)[0]
+    beside_null.conditions.append(Call("isnull", (value,)))
+    null.conditions.append(Call("isnull", (null.import_term(row[0]),)))
+    lowering.read(null, values, span)
+    return [_equal(block, lowering, row, values, span), Draft(beside_null, []), Draft(null, [])]
+
+
+def _nullable(lowering: Lowering, block: Block, row: Sequence[Term], draft: Draft) -> bool:
+    return any(lowering.typed(term, block).nullable for term in row) or any(
+        lowering.typed(o.term, draft.block).nullable for o in draft.outputs
+    )
+
+
+def _mark(lowering: Lowering, block: Block, cases: list[tuple[Block, Constant]], span: Span | None) -> Term:
+    drafts = [Draft(inner, [Output("mark", value)]) for inner, value in cases]
+    return _read(block, lowering.emit(lowering.fresh_name("mark"), drafts, distinct=True, span=span), span)
+
+
+def _set_of(lowering: Lowering, inner: Block, hint: str, span: Span | None) -> Lowered:
+    """The outer values for which the inner block has a row."""
+    outputs = [] if inner.free else [Output("found", Constant(1, types.INT))]
+    return lowering.emit(lowering.fresh_name(hint), [Draft(inner, outputs, span=span)], distinct=True, span=span)
+
+
+def _call(lowered: Lowered, span: Span | None) -> Atom:
+    """An atom in the outer block: its own variables, anything for the rest."""
+    terms = [Variable(name) for name in lowered.free]
+    return Atom(lowered.relation.name, (*terms, *(Wildcard() for _ in lowered.columns)), span=span)
+
+
+def _import_call(block: Block, lowered: Lowered, span: Span | None) -> Atom:
+    atom = _call(lowered, span)
+    return Atom(atom.relation, tuple(block.import_term(t) for t in atom.terms), span=span)
+
+
+def _read(block: Block, lowered: Lowered, span: Span | None) -> Variable:
+    """The last column of the relation, joined to the outer block."""
+    column = lowered.columns[-1]
+    value = block.fresh(column.name, Typed(column.type, column.nullable), span)
+    block.atoms.append(Atom(lowered.relation.name, (*(Variable(n) for n in lowered.free), value), span=span))
+    return value
+
+
+def _check_columns(draft: Draft, wanted: int, span: Span | None) -> None:
+    if len(draft.outputs) != wanted:
+        raise ArityError(f"this subquery has {len(draft.outputs)} columns where {wanted} can be used", span=span)
+
+
+def _plain_atom(outer: Block, inner: Block) -> Atom | None:
+    """The inner block as a single atom over the outer block's terms, where it is no more than that."""
+    if len(inner.atoms) != 1 or inner.negations or inner.must_not_be_null():
+        return None
+    atom = inner.atoms[0]
+    names = [inner.root(t.name) if isinstance(t, Variable) else None for t in atom.terms]
+    theirs: dict[str, Term] = {inner.root(mine): Variable(name) for name, mine in inner.free.items()}
+    given: dict[str, Term] = {}
+    for condition in inner.conditions:
+        match inner.resolve_term(condition):
+            case Call(function="<=>", arguments=(left, right)):
+                column, value = (left, right) if isinstance(left, Variable) and left.name in names else (right, left)
+            case _:
+                return None
+        if not isinstance(column, Variable) or column.name in given or column.name in theirs or not uses(value) <= theirs.keys():
+            return None
+        if names.count(column.name) != 1:
+            return None
+        given[column.name] = rename(value, lambda v: theirs[v.name])
+    terms: list[Term] = []
+    for term, name in zip(atom.terms, names, strict=True):
+        if name is None:
+            terms.append(term)
+        elif name in theirs or name in given:
+            terms.append(theirs.get(name) or given[name])
+        elif names.count(name) == 1:
+            terms.append(Wildcard())
+        else:
+            return None
+    return Atom(atom.relation, tuple(terms), span=atom.span)

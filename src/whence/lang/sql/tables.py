@@ -1,0 +1,142 @@
+"""CREATE TABLE: columns, keys, partitioning, and table properties that whence understands."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.lang.sql.positions import span_of
+from whence.lang.sql.types import to_microseconds, to_type
+from whence.model.schema import Column, Relation, TimeToLive
+from whence.model.span import Source, Span
+from whence.model.statements import CreateTable
+
+PROPERTIES = ("ttl", "ttl_column", "source")
+
+
+def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
+    """The table's schema. A key makes it a set, and its columns NOT NULL."""
+    schema = node.this
+    if node.expression is not None or not isinstance(schema, exp.Schema):
+        raise UnsupportedError(
+            "CREATE TABLE needs a list of columns",
+            span=span_of(schema, source) or span,
+            hint="for a table that follows a query use CREATE MATERIALIZED VIEW ... AS SELECT ...",
+        )
+    name = table_name(schema.this, source)
+    columns: list[Column] = []
+    key: list[exp.Identifier] = []
+    for part in schema.expressions:
+        match part:
+            case exp.ColumnDef():
+                column, is_key = _column(part, source)
+                _check_new(column, columns)
+                columns.append(column)
+                key.extend([part.this] if is_key else [])
+            case exp.PrimaryKey():
+                key.extend(e.find(exp.Identifier) or e for e in part.expressions)
+            case exp.Identifier():
+                raise UnsupportedError(f"column {part.name!r} has no type", span=span_of(part, source), hint=f"write {part.name} STRING")
+            case _:
+                raise UnsupportedError(f"{part.sql('spark')} is not supported in CREATE TABLE", span=span_of(part, source))
+    key_names = tuple(_known(i, columns, source) for i in key)
+    columns = [Column(c.name, c.type, c.nullable and c.name not in key_names, span=c.span) for c in columns]
+    properties, partition = _properties(node, columns, source)
+    ttl = None
+    if "ttl" in properties:
+        text, place = properties["ttl"]
+        column_name = None
+        if "ttl_column" in properties:
+            wish, where = properties["ttl_column"]
+            column_name = _find(wish, columns, where)
+        ttl = TimeToLive(to_microseconds(text, place), column_name)
+    elif "ttl_column" in properties:
+        raise UnsupportedError("ttl_column needs a ttl", span=properties["ttl_column"][1], hint="add 'ttl' = '10 minutes'")
+    rest = tuple((k, v) for k, (v, _) in sorted(properties.items()) if k not in ("ttl", "ttl_column"))
+    relation = Relation(
+        name,
+        tuple(columns),
+        distinct=bool(key_names),
+        key=key_names,
+        partition=partition,
+        ttl=ttl,
+        properties=rest,
+        span=span_of(schema.this, source),
+    )
+    return CreateTable(relation, bool(node.args.get("exists")), span=span)
+
+
+def table_name(node: exp.Expr, source: Source) -> str:
+    if not isinstance(node, exp.Table) or node.args.get("db") is not None:
+        raise UnsupportedError("a name with a schema is not supported", span=span_of(node, source), hint="use a plain name")
+    if "$" in node.name:
+        raise UnsupportedError("names with $ are kept for whence's own relations", span=span_of(node, source))
+    return node.name
+
+
+def _column(node: exp.ColumnDef, source: Source) -> tuple[Column, bool]:
+    span = span_of(node.this, source)
+    if node.args.get("kind") is None:
+        raise UnsupportedError(f"column {node.name!r} has no type", span=span, hint=f"write {node.name} STRING")
+    nullable, is_key = True, False
+    for constraint in node.args.get("constraints") or ():
+        match constraint.kind:
+            case exp.NotNullColumnConstraint() as kind:
+                nullable = bool(kind.args.get("allow_null"))
+            case exp.PrimaryKeyColumnConstraint():
+                is_key = True
+            case exp.CommentColumnConstraint():
+                pass
+            case other:
+                raise UnsupportedError(f"{other.sql('spark') or other.key.upper()} is not supported", span=span)
+    return Column(node.name, to_type(node.args["kind"], span), nullable, span=span), is_key
+
+
+def _check_new(column: Column, columns: list[Column]) -> None:
+    for other in columns:
+        if other.name.lower() == column.name.lower():
+            raise DuplicateNameError(
+                f"two columns are named {column.name!r}", span=column.span, related=[("the other one", other.span)]
+            )
+
+
+def _known(node: exp.Expr, columns: list[Column], source: Source) -> str:
+    return _find(node.name, columns, span_of(node, source))
+
+
+def _find(name: str, columns: list[Column], span: Span | None) -> str:
+    for column in columns:
+        if column.name.lower() == name.lower():
+            return column.name
+    raise UnknownNameError(f"unknown column {name!r}", span=span, hint=did_you_mean(name, [c.name for c in columns]))
+
+
+def _properties(
+    node: exp.Create, columns: list[Column], source: Source
+) -> tuple[dict[str, tuple[str, Span | None]], str | None]:
+    found: dict[str, tuple[str, Span | None]] = {}
+    partition = None
+    for part in node.args["properties"].expressions if node.args.get("properties") else ():
+        span = span_of(part, source)
+        match part:
+            case exp.PartitionedByProperty():
+                names = [_known(e, columns, source) for e in part.this.expressions]
+                if len(names) != 1:
+                    raise UnsupportedError("a table is partitioned by one column", span=span)
+                partition = names[0]
+            case exp.Property() if type(part) is exp.Property:
+                name = part.this.name if isinstance(part.this, exp.Expr) else str(part.this)
+                value = part.args["value"]
+                if name.lower() not in PROPERTIES:
+                    raise UnsupportedError(
+                        f"unknown table property {name!r}",
+                        span=span,
+                        hint=did_you_mean(name, PROPERTIES) or f"table properties are {', '.join(PROPERTIES)}",
+                    )
+                found[name.lower()] = (value.name, span_of(value, source) or span)
+            case exp.SchemaCommentProperty():
+                pass
+            case _:
+                text = part.sql("spark") or part.key
+                raise UnsupportedError(f"{text} is not supported in CREATE TABLE", span=span or span_of(node.this, source))
+    return found, partition

@@ -1,0 +1,110 @@
+"""CREATE VIEW, and the queries inside INSERT and DELETE: one lowering each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from whence.errors import UnsupportedError
+from whence.lang.sql.block import Block
+from whence.lang.sql.lowering import Draft, Lowering
+from whence.lang.sql.names import renamed
+from whence.lang.sql.positions import span_of
+from whence.lang.sql.query import draft_parts, draft_query
+from whence.lang.sql.tables import table_name
+from whence.model.catalog import Catalog
+from whence.model.program import Program
+from whence.model.rules import Atom, Literal, Negation, Rule
+from whence.model.span import Source, Span
+from whence.model.statements import CreateView
+
+
+def create_view(node: exp.Create, catalog: Catalog, source: Source, span: Span) -> CreateView:
+    """The view's relation and rules, auxiliary ones first."""
+    target = node.this.this if isinstance(node.this, exp.Schema) else node.this
+    name = table_name(target, source)
+    materialized = False
+    for part in node.args["properties"].expressions if node.args.get("properties") else ():
+        if not isinstance(part, exp.MaterializedProperty):
+            text = part.sql("spark") or part.key
+            raise UnsupportedError(f"{text} is not supported in CREATE VIEW", span=span_of(part, source) or span_of(target, source))
+        materialized = True
+    if node.expression is None:
+        raise UnsupportedError("CREATE VIEW needs AS SELECT ...", span=span_of(target, source))
+    columns = node.this.expressions if isinstance(node.this, exp.Schema) else []
+    for column in columns:
+        if not isinstance(column, exp.Identifier):
+            raise UnsupportedError("columns of a view are given without types", span=span_of(column, source))
+    lowering = start(name, catalog, source)
+    define(lowering, node.expression, [c.name for c in columns], span_of(target, source))
+    return CreateView(
+        name,
+        lowering.program(),
+        replace=bool(node.args.get("replace")),
+        if_not_exists=bool(node.args.get("exists")),
+        materialized=materialized,
+        notices=tuple(dict.fromkeys(lowering.notices)),
+        span=span,
+    )
+
+
+def start(view: str, catalog: Catalog, source: Source) -> Lowering:
+    """A lowering in which the view itself is not known yet, so that it cannot be read by accident."""
+    relations = {n: r for n, r in catalog.relations.items() if n.partition("$")[0].lower() != view.lower()}
+    return Lowering(view, source, relations, catalog.functions, draft_query)
+
+
+def define(lowering: Lowering, query: exp.Expr, columns: list[str], span: Span | None) -> None:
+    """Lower the query into the relation that the lowering is for."""
+    top = Block.top({})
+    drafts, distinct = draft_parts(lowering, query, top, {})
+    drafts[0] = renamed(drafts[0], columns, span)
+    whole = _is_all_of(lowering, drafts)
+    if whole is not None:
+        _take_name(lowering, whole, [o.name for o in drafts[0].outputs], span)
+    else:
+        lowering.emit(lowering.view, drafts, distinct=distinct, span=span)
+
+
+def _is_all_of(lowering: Lowering, drafts: list[Draft]) -> str | None:
+    """The auxiliary relation that the query merely repeats, column by column."""
+    if len(drafts) != 1:
+        return None
+    draft = drafts[0]
+    block = draft.block
+    if len(block.atoms) != 1 or not block.is_one_atom() or draft.aggregated:
+        return None
+    atom = block.atoms[0]
+    relation = lowering.made.get(atom.relation)
+    if relation is None or (draft.distinct and not relation.distinct):
+        return None
+    return relation.name if [o.term for o in draft.outputs] == list(atom.terms) else None
+
+
+def _take_name(lowering: Lowering, old: str, columns: list[str], span: Span | None) -> None:
+    """The auxiliary relation becomes the view itself, so that its rules speak of the view."""
+    relation = lowering.made.pop(old)
+    renamed_columns = tuple(replace(c, name=n) for c, n in zip(relation.columns, columns, strict=True))
+    lowering.made[lowering.view] = replace(relation, name=lowering.view, columns=renamed_columns, span=span)
+
+    def atom(a: Atom) -> Atom:
+        return replace(a, relation=lowering.view) if a.relation == old else a
+
+    def literal(item: Literal) -> Literal:
+        match item:
+            case Atom():
+                return atom(item)
+            case Negation():
+                return replace(item, atom=atom(item.atom))
+        return item
+
+    lowering.rules = [Rule(atom(r.head), tuple(literal(x) for x in r.body), r.sign, span=r.span) for r in lowering.rules]
+
+
+def lower_query(name: str, query: exp.Expr, catalog: Catalog, source: Source) -> Program:
+    """A query that is not kept, as a program whose last relation holds its rows."""
+    lowering = start(name, catalog, source)
+    define(lowering, query, [], span_of(query, source))
+    return lowering.program()
+

@@ -1,0 +1,53 @@
+"""Where in the user's text a node came from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and the name it goes by in messages: a file, or `<sql>` and `<rules>` for strings."""
+
+    name: str
+    text: str = field(repr=False)
+
+    @cached_property
+    def line_starts(self) -> tuple[int, ...]:
+        starts = [0]
+        starts.extend(i + 1 for i, c in enumerate(self.text) if c == "\n")
+        return tuple(starts)
+
+    def line_text(self, line: int) -> str:
+        start = self.line_starts[line - 1]
+        end = self.text.find("\n", start)
+        return self.text[start : len(self.text) if end < 0 else end].rstrip("\r")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters [start, end) of a source."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def line(self) -> int:
+        """Counted from 1."""
+        return self._line_index + 1
+
+    @property
+    def column(self) -> int:
+        """Counted from 1."""
+        return self.start - self.source.line_starts[self._line_index] + 1
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    @property
+    def _line_index(self) -> int:
+        return bisect_right(self.source.line_starts, self.start) - 1

@@ -1,0 +1,32 @@
+"""Changes: what is put in, and what comes out in consequence."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from whence.model.types import Row
+
+# How often each row comes (positive) or goes (negative): a Z-relation.
+Delta: TypeAlias = Mapping[Row, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """Changes to base tables that belong together: all of it happens, or none."""
+
+    deltas: Mapping[str, Delta] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One atomic change and what it did. `inserted` and `deleted` count rows per relation, views included."""
+
+    version: int
+    timestamp: datetime.datetime
+    inserted: Mapping[str, int]
+    deleted: Mapping[str, int]
+    elapsed: float
+    metrics: Mapping[str, int | float] = field(default_factory=dict)

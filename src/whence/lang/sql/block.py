@@ -16,7 +16,8 @@ from sqlglot import exp
 from whence.errors import UnknownNameError
 from whence.functions.typing import Typed, common_type
 from whence.model import types
-from whence.model.rules import Atom
+from whence.model.rules import COMPARISONS, Atom
+from whence.model.schema import Relation
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variables
 
@@ -97,6 +98,27 @@ class Block:
 
     def environment(self) -> Mapping[str, Typed]:
         return {name: self.typed(name) for name in self.types}
+
+    def never_null_in_atoms(self, relation: Callable[[str], Relation]) -> set[str]:
+        """The variables that stand in a NOT NULL column."""
+        return {
+            self.root(term.name)
+            for atom in self.atoms
+            for term, column in zip(atom.terms, relation(atom.relation).columns, strict=True)
+            if isinstance(term, Variable) and not column.nullable
+        }
+
+    def final_environment(self, relation: Callable[[str], Relation]) -> Mapping[str, Typed]:
+        """Types once every atom and condition has passed: what a condition compares is not NULL then."""
+        never_null = {self.root(name) for name in self._equated} | self.never_null_in_atoms(relation)
+        for condition in self.conditions:
+            match condition:
+                case Call(function=function, arguments=sides) if function == "isnotnull" or function in COMPARISONS:
+                    never_null |= {self.root(side.name) for side in sides if isinstance(side, Variable)}
+        return {
+            name: Typed(typed.type, typed.nullable and self.root(name) not in never_null)
+            for name, typed in self.environment().items()
+        }
 
     def resolve_term(self, term: Term) -> Term:
         """The term with every variable replaced by the one that stands for its class."""

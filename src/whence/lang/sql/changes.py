@@ -12,11 +12,11 @@ from whence.functions.typing import fits, infer
 from whence.functions.values import check_value
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
+from whence.lang.sql.known import Known
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.views import lower_query, start
-from whence.model.catalog import Catalog
 from whence.model.program import Program
 from whence.model.schema import Column, Relation
 from whence.model.span import Source, Span
@@ -24,45 +24,45 @@ from whence.model.statements import DeleteWhere, InsertQuery, InsertValues
 from whence.model.types import Row, Value
 
 
-def insert(node: exp.Insert, catalog: Catalog, source: Source, span: Span) -> InsertValues | InsertQuery:
-    lowering = start("insert", catalog, source)
+def insert(node: exp.Insert, known: Known, source: Source, span: Span) -> InsertValues | InsertQuery:
+    lowering = start("insert", known, source)
     refuse_extras(lowering, node, "this", "expression", "columns")
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
-    relation = _target(target, catalog, source)
+    relation = _target(target, known, source)
     names = [i.name for i in node.this.expressions] if isinstance(node.this, exp.Schema) else []
     chosen = [_column(n, relation, span_of(node.this, source)) for n in names] or list(relation.columns)
     _check_left_out(relation, chosen, span_of(target, source))
     if isinstance(node.expression, exp.Values):
         rows = [_row(lowering, row, relation, chosen) for row in node.expression.expressions]
         return InsertValues(relation.name, tuple(rows), span=span)
-    return InsertQuery(relation.name, _as_rows_of(node.expression, relation, chosen, catalog, source), span=span)
+    return InsertQuery(relation.name, _as_rows_of(node.expression, relation, chosen, known, source), span=span)
 
 
-def delete(node: exp.Delete, catalog: Catalog, source: Source, span: Span) -> DeleteWhere:
-    lowering = start("delete", catalog, source)
+def delete(node: exp.Delete, known: Known, source: Source, span: Span) -> DeleteWhere:
+    lowering = start("delete", known, source)
     refuse_extras(lowering, node, "this", "where")
-    relation = _target(node.this, catalog, source)
+    relation = _target(node.this, known, source)
     rows = exp.Select(
         expressions=[exp.Star()],
         from_=exp.From(this=node.this.copy()),
         where=node.args.get("where"),
         distinct=exp.Distinct(),
     )
-    return DeleteWhere(relation.name, lower_query("delete", rows, catalog, source), span=span)
+    return DeleteWhere(relation.name, lower_query("delete", rows, known, source), span=span)
 
 
-def _target(node: exp.Expr, catalog: Catalog, source: Source) -> Relation:
+def _target(node: exp.Expr, known: Known, source: Source) -> Relation:
     span = span_of(node, source)
     if not isinstance(node, exp.Table):
         raise UnsupportedError("only a table can be changed", span=span)
-    for name, relation in catalog.relations.items():
-        if name.lower() == node.name.lower():
-            if name in catalog.views:
-                raise UnsupportedError(
-                    f"{name!r} is a view: it follows from its tables and cannot be changed itself", span=span
-                )
-            return relation
-    raise UnknownNameError(f"unknown table {node.name!r}", span=span, hint=did_you_mean(node.name, catalog.relations))
+    relation = known.find(node.name)
+    if relation is None:
+        raise UnknownNameError(f"unknown table {node.name!r}", span=span, hint=did_you_mean(node.name, known.names()))
+    if known.is_view(relation):
+        raise UnsupportedError(
+            f"{relation.name!r} is a view: it follows from its tables and cannot be changed itself", span=span
+        )
+    return relation
 
 
 def _column(name: str, relation: Relation, span: Span | None) -> Column:
@@ -110,9 +110,9 @@ def _value(lowering: Lowering, node: exp.Expr, column: Column) -> Value:
 
 
 def _as_rows_of(
-    query: exp.Expr, relation: Relation, chosen: Sequence[Column], catalog: Catalog, source: Source
+    query: exp.Expr, relation: Relation, chosen: Sequence[Column], known: Known, source: Source
 ) -> Program:
-    program = lower_query("insert", query, catalog, source)
+    program = lower_query("insert", query, known, source)
     found = program.relations[-1]
     span = span_of(query, source)
     if found.arity != len(chosen):

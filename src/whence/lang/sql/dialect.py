@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -14,10 +17,13 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from whence.errors import ParseError, UnsupportedError, did_you_mean
+from whence.lang.sql.positions import locate
 from whence.model.span import Source, Span
 
-# sqlglot descends recursively, a dozen Python frames per level; this leaves room under the interpreter's limit.
-MAX_NESTING = 40
+MAX_NESTING = 100
+# sqlglot descends recursively, some 25 Python frames per level of nesting, which the usual limit of 1,000 is too tight for.
+# These are frames of Python code only, which take no room on the C stack.
+_FRAMES = 6_000
 # Chains such as a OR b OR c become trees as deep as they are long.
 MAX_STATEMENT_TOKENS = 20_000
 
@@ -39,28 +45,42 @@ class SparkSql(Spark):
 DIALECT = SparkSql()
 
 
+@contextmanager
+def room_to_descend(span: Span) -> Iterator[None]:
+    """Let deeply nested text be descended into, and tell the user where even that is not enough."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _FRAMES))
+    try:
+        yield
+    except RecursionError:
+        raise ParseError(
+            "this statement is too long or nested too deeply", span=first_word(span), hint="split it into several views"
+        ) from None
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def first_word(span: Span) -> Span:
+    return replace(span, end=span.start + len(span.text.split(None, 1)[0]))
+
+
 def statements(source: Source) -> Iterator[tuple[exp.Expr, Span]]:
     """The statements of a script, each with the place where it starts."""
     for tokens in _split(_tokenize(source)):
         whole = Span(source, tokens[0].start, tokens[-1].end + 1)
         _check_nesting(tokens, source)
-        first = Span(source, tokens[0].start, tokens[0].end + 1)
         try:
-            tree = DIALECT.parser().parse(list(tokens), source.text)[0]
+            with room_to_descend(whole):
+                tree = DIALECT.parser().parse(list(tokens), source.text)[0]
         except GlotParseError as error:
             raise _syntax_error(error, tokens, source) from None
-        except RecursionError:
-            raise ParseError(
-                "this statement is too long or nested too deeply",
-                span=first,
-                hint="split it into several views",
-            ) from None
         if tree is None or isinstance(tree, exp.Command):
             raise UnsupportedError(
                 f"whence does not know the statement {tokens[0].text.upper()}",
-                span=first,
+                span=first_word(whole),
                 hint="supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE",
             )
+        locate(tree)
         yield tree, whole
 
 

@@ -22,6 +22,7 @@ from whence.lang.sql.block import Block
 from whence.lang.sql.calls import AGGREGATE_SYNONYMS, NOT_REPEATABLE, OTHER_AGGREGATES, builtin_name
 from whence.lang.sql.literals import interval_parts, to_constant
 from whence.lang.sql.lowering import Lowering
+from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.types import to_type
 from whence.model import types
 from whence.model.span import Span
@@ -58,6 +59,9 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
         return known
     span = lowering.span(node)
     strict = strict and isinstance(node, (*_STRICT, exp.Subquery))
+
+    if not isinstance(node, exp.Query):
+        refuse_extras(lowering, node, "this", "expression", "expressions", *_PARTS.get(type(node), ()))
 
     def sub(child: exp.Expr) -> Term:
         return translate(lowering, block, child, strict=strict)
@@ -185,7 +189,7 @@ def _function(lowering: Lowering, block: Block, node: exp.Anonymous, sub: Callab
 
 
 def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
-    names = {
+    names: dict[type[exp.Expr], str] = {
         exp.Window: "window functions (OVER)",
         exp.All: "ALL (subquery)",
         exp.Any: "ANY (subquery)",
@@ -198,7 +202,7 @@ def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
         exp.CurrentTimestamp: "current_timestamp, which changes by itself,",
         exp.Lambda: "a lambda",
     }
-    hints = {
+    hints: dict[type[exp.Expr], str] = {
         exp.Bracket: "use element_at(array, position), which counts from 1",
         exp.Interval: "add it to a date or a timestamp",
         exp.All: "compare with (SELECT max(...) ...) or (SELECT min(...) ...)",
@@ -207,6 +211,24 @@ def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
     name = names.get(type(node), node.sql("spark").split("(")[0].strip()[:40] if node.sql("spark") else node.key.upper())
     return UnsupportedError(f"{name} is not supported", span=span, hint=hints.get(type(node)))
 
+
+# The parts of a node that its translation reads; whatever else is there is refused.
+_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Between: ("low", "high"),
+    exp.In: ("query",),
+    exp.Like: ("negate",),
+    exp.ILike: ("negate",),
+    exp.Case: ("ifs", "default"),
+    exp.If: ("true", "false"),
+    exp.Substring: ("start", "length"),
+    exp.Trim: ("position",),
+    exp.StrPosition: ("substr",),
+    exp.Cast: ("to",),
+    exp.TryCast: ("to", "safe"),
+    exp.Column: ("table", "db"),
+    exp.Literal: ("is_string",),
+    exp.Div: ("typed", "safe"),
+}
 
 # Expressions that sqlglot has a form of its own for
 
@@ -230,18 +252,18 @@ def _is(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call("<=>", (sub(node.this), sub(node.expression)), span=span)
 
 
-def _like(node: Any, sub: Sub, span: Span | None) -> Term:
-    return Call("like", (sub(node.this), sub(node.expression)), span=span)
-
-
-def _ilike(node: Any, sub: Sub, span: Span | None) -> Term:
-    return Call("like", (Call("lower", (sub(node.this),)), Call("lower", (sub(node.expression),))), span=span)
+def _like(node: Any, sub: Sub, span: Span | None, *escape: Term) -> Term:
+    sides = [sub(node.this), sub(node.expression)]
+    if isinstance(node, exp.ILike):
+        sides = [Call("lower", (side,), span=side.span) for side in sides]
+    term = Call("like", (*sides, *escape), span=span)
+    return negate(term, span) if node.args.get("negate") else term
 
 
 def _escape(node: Any, sub: Sub, span: Span | None) -> Term:
-    inner = sub(node.this)
-    assert isinstance(inner, Call)
-    return Call(inner.function, (*inner.arguments, sub(node.expression)), span=span)
+    if not isinstance(node.this, exp.Like | exp.ILike):
+        raise UnsupportedError("ESCAPE belongs to LIKE", span=span)
+    return _like(node.this, sub, span, sub(node.expression))
 
 
 def _case(node: Any, sub: Sub, span: Span | None) -> Term:
@@ -289,7 +311,7 @@ _SPECIAL: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.In: _in_list,
     exp.Is: _is,
     exp.Like: _like,
-    exp.ILike: _ilike,
+    exp.ILike: _like,
     exp.Escape: _escape,
     exp.Case: _case,
     exp.If: _if,

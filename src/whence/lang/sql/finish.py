@@ -27,14 +27,15 @@ def finish(block: Block, head: Atom, relations: Callable[[str], Relation], span:
     negations = [_resolved(block, atom) for atom in block.negations]
     conditions = [block.resolve_term(c) for c in block.conditions]
 
-    guarded = dict.fromkeys(block.must_not_be_null())
+    never_null = block.never_null_in_atoms(relations)
+    guarded = {name: None for name in block.must_not_be_null() if name not in never_null}
     rest: list[Literal] = []
     for condition in conditions:
         match condition:
             case Constant(value=True):
                 continue
             case Call(function="isnotnull", arguments=(Variable(name=name),)):
-                if block.typed(name).nullable:
+                if block.typed(name).nullable and name not in never_null:
                     guarded[name] = None
             case _:
                 rest.append(as_literal(condition))

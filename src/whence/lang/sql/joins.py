@@ -76,10 +76,9 @@ class _Reader:
                 refuse_extras(self.lowering, node, "this", "alias", "joins", "expressions")
                 query = node.this if isinstance(node, exp.Subquery) else node
                 around = block.child(opaque=True)
-                draft = self.lowering.draft(self.lowering, query, around)
-                lowered = self.lowering.emit(
-                    self.lowering.fresh_name(node.alias or "derived"), [draft], distinct=draft.distinct, span=span
-                )
+                drafts, distinct = self.lowering.parts(self.lowering, query, around)
+                name = self.lowering.fresh_name(node.alias or "derived")
+                lowered = self.lowering.emit(name, drafts, distinct=distinct, span=span)
                 self.add_scope(block, self._pass_through(around, lowered), node.alias or None, node, span)
                 for join in node.args.get("joins") or ():
                     self.add_join(block, join)

@@ -11,10 +11,12 @@ from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, Unk
 from whence.functions.typing import Typed, common_type, infer
 from whence.lang.sql.block import Block
 from whence.lang.sql.finish import finish
+from whence.lang.sql.known import Known
+from whence.lang.sql.order import in_order
 from whence.lang.sql.positions import span_of
 from whence.model.program import Program, Signature
 from whence.model.rules import Atom, Rule
-from whence.model.schema import AUXILIARY_MARK, Column, Relation
+from whence.model.schema import AUXILIARY_MARK, Column, Relation, owner
 from whence.model.span import Source, Span
 from whence.model.terms import Aggregate, Term, Variable
 
@@ -62,13 +64,12 @@ class Lowered:
 
 @dataclass
 class Lowering:
-    """One view, being lowered. `draft` turns a query into a draft; it is passed in because queries nest."""
+    """One view, being lowered. `parts` drafts a query, and tells whether duplicates go; queries nest, so it comes from above."""
 
     view: str
     source: Source
-    relations: Mapping[str, Relation]
-    signatures: Mapping[str, Signature]
-    draft: Callable[[Lowering, exp.Expr, Block], Draft]
+    known: Known
+    parts: Callable[[Lowering, exp.Expr, Block], tuple[list[Draft], bool]]
     made: dict[str, Relation] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
@@ -76,24 +77,33 @@ class Lowering:
     def span(self, node: exp.Expr | None) -> Span | None:
         return span_of(node, self.source)
 
+    @property
+    def signatures(self) -> Mapping[str, Signature]:
+        return self.known.functions
+
     def relation(self, name: str) -> Relation:
-        return self.made.get(name) or self.relations[name]
+        relation = self.made.get(name) or self.known.find(name)
+        assert relation is not None, name
+        return relation
 
     def find(self, name: str, ctes: Mapping[str, str], span: Span | None) -> Relation:
         """A relation by the name that stands in FROM, in any letter case."""
-        for known, target in (*ctes.items(), *((n, n) for n in self.relations)):
-            if known.lower() == name.lower():
+        for cte, target in ctes.items():
+            if cte.lower() == name.lower():
                 return self.relation(target)
-        known_names = [n for n in (*ctes, *self.relations) if AUXILIARY_MARK not in n]
-        hint = did_you_mean(name, known_names)
-        if name.lower() == self.view.lower():
+        itself = owner(name).lower() == self.view.lower()
+        found = None if itself else self.known.find(name)
+        if found is not None:
+            return found
+        hint = did_you_mean(name, [*ctes, *self.known.names()])
+        if itself:
             hint = "a view can read itself only through WITH RECURSIVE"
         raise UnknownNameError(f"unknown table or view {name!r}", span=span, hint=hint)
 
     def fresh_name(self, hint: str) -> str:
         base = f"{self.view}{AUXILIARY_MARK}{hint}"
         name, number = base, 1
-        while name in self.made or name in self.relations:
+        while name in self.made:
             number += 1
             name = f"{base}_{number}"
         return name
@@ -103,7 +113,22 @@ class Lowering:
             return block.typed(term.name)
         return infer(term, block.environment(), self.signatures)
 
-    # Relations from drafts
+    # Drafts from queries, and relations from drafts
+
+    def draft(self, query: exp.Expr, outer: Block) -> Draft:
+        """The query as a single draft inside the outer block."""
+        drafts, distinct = self.parts(self, query, outer)
+        if len(drafts) == 1:
+            return replace(drafts[0], distinct=distinct)
+        return self.join_parts(drafts, distinct, "union")
+
+    def join_parts(self, drafts: Sequence[Draft], distinct: bool, hint: str) -> Draft:
+        """Several drafts as one, which reads their rows from a relation of their own."""
+        together = self.emit(self.fresh_name(hint), drafts, distinct=distinct, span=drafts[0].span)
+        first = drafts[0]
+        block = first.block.sibling()
+        terms = self.read(block, together, first.span)
+        return Draft(block, [replace(o, term=t) for o, t in zip(first.outputs, terms, strict=True)], span=first.span)
 
     def emit(self, name: str, drafts: Sequence[Draft], *, distinct: bool, span: Span | None = None) -> Lowered:
         """One relation with a rule for each draft; they must agree in the number and types of their columns."""
@@ -141,19 +166,18 @@ class Lowering:
         return Column(name, type_, any(f.nullable for f in found), span=output.span if output else None)
 
     def _head_typed(self, term: Term, draft: Draft, free: int) -> Typed:
+        environment = draft.block.final_environment(self.relation)
+        typed = infer(term, environment, self.signatures)
         if isinstance(term, Aggregate) and term.argument is not None and term.function != "count":
             grouped = free > 0 or any(not isinstance(o.term, Aggregate) for o in draft.outputs)
             # A group has at least one row, so only its argument can make the aggregate NULL.
-            return Typed(self.typed(term, draft.block).type, not grouped or self.typed(term.argument, draft.block).nullable)
-        return self.typed(term, draft.block)
+            return Typed(typed.type, not grouped or infer(term.argument, environment, self.signatures).nullable)
+        return typed
 
     def project(self, draft: Draft, hint: str) -> Draft:
         """The same rows, read back from a relation of their own."""
-        lowered = self.emit(self.fresh_name(hint), [draft], distinct=draft.distinct, span=draft.span)
-        block = draft.block.sibling()
-        terms = self.read(block, lowered, draft.span)
-        outputs = [replace(o, term=t) for o, t in zip(draft.outputs, terms, strict=True)]
-        return Draft(block, outputs, distinct=draft.distinct, span=draft.span, single=draft.single, when_empty=draft.when_empty)
+        copy = self.join_parts([draft], draft.distinct, hint)
+        return replace(copy, distinct=draft.distinct, single=draft.single, when_empty=draft.when_empty)
 
     def read(self, block: Block, lowered: Lowered, span: Span | None) -> list[Variable]:
         """An atom over the relation in a block of the same surroundings; its columns as fresh variables."""
@@ -168,11 +192,12 @@ class Lowering:
         """Make sure that atoms of the block give these variables values, with the outer block's values where needed."""
         bound = block.bound()
         mine = {block.root(local): outer for outer, local in block.free.items()}
-        loose = dict.fromkeys(block.root(v.name) for v in wanted if block.root(v.name) not in bound)
-        if loose and block.outer is not None:
-            outer = [Variable(mine[name]) for name in loose]
-            domain = self.domain(block.outer, outer)
-            block.atoms.append(Atom(domain.name, tuple(Variable(name) for name in loose)))
+        names = dict.fromkeys(block.root(v.name) for v in wanted)
+        if block.outer is not None and not names.keys() <= bound:
+            # All of them, also those bound already: they tie the others to the rows they come with.
+            outside = [name for name in names if name in mine]
+            domain = self.domain(block.outer, [Variable(mine[name]) for name in outside])
+            block.atoms.append(Atom(domain.name, tuple(Variable(name) for name in outside)))
 
     def domain(self, block: Block, wanted: Sequence[Variable]) -> Relation:
         """A set that holds at least every combination of values these variables take in the block."""
@@ -184,10 +209,20 @@ class Lowering:
             atom for atom in block.atoms if names & {block.root(t.name) for t in atom.terms if isinstance(t, Variable)}
         ]
         outputs = [Output(v.name.partition("#")[0], v, given=False) for v in wanted]
-        return self.emit(self.fresh_name("domain"), [Draft(inner, outputs)], distinct=True).relation
+        return self._once(self.emit(self.fresh_name("domain"), [Draft(inner, outputs)], distinct=True).relation)
+
+    def _once(self, relation: Relation) -> Relation:
+        """An earlier relation with the same rule, if there is one, instead of the newest."""
+        rule = self.rules[-1]
+        for other in self.rules[:-1]:
+            if other.body == rule.body and other.head.terms == rule.head.terms and self.made[other.head.relation].distinct:
+                if sum(r.head.relation == other.head.relation for r in self.rules) == 1:
+                    del self.rules[-1], self.made[relation.name]
+                    return self.made[other.head.relation]
+        return relation
 
     def program(self) -> Program:
-        return Program(tuple(self.made.values()), tuple(self.rules))
+        return in_order(self.view, self.made, self.rules)
 
 
 def _check_width(draft: Draft, first: Draft) -> None:

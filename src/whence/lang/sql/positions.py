@@ -1,4 +1,8 @@
-"""Where a sqlglot node stands in the text."""
+"""Where a sqlglot node stands in the text.
+
+Only leaves (names, literals, function names) carry positions; a node reaches from its first leaf to its last. That is
+worked out once for a whole statement, since asking at every level of a long one would take quadratic time.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,25 @@ from sqlglot import exp
 
 from whence.model.span import Source, Span
 
+_KEY = "whence_span"
+
+
+def locate(statement: exp.Expr) -> None:
+    """Note at every node of the statement where it begins and ends."""
+    for node in reversed(list(statement.bfs())):
+        extents = [child.meta[_KEY] for child in node.iter_expressions() if _KEY in child.meta]
+        if "start" in node.meta:
+            extents.append((node.meta["start"], node.meta["end"] + 1))
+        if extents:
+            node.meta[_KEY] = (min(start for start, _ in extents), max(end for _, end in extents))
+
 
 def span_of(node: exp.Expr | None, source: Source) -> Span | None:
-    """From the first to the last character that sqlglot remembers inside the node.
-
-    Only leaves (names, literals, function names) carry positions; keywords around them do not.
-    """
+    """The node's place, or None where nothing in it has one."""
     if node is None:
         return None
-    starts, ends = [], []
-    for part in node.walk():
-        start = part.meta.get("start")
-        if start is not None:
-            starts.append(start)
-            ends.append(part.meta["end"] + 1)
-    return Span(source, min(starts), max(ends)) if starts else None
+    if _KEY not in node.meta:
+        # A node made during lowering, around located ones.
+        locate(node)
+    extent = node.meta.get(_KEY)
+    return None if extent is None else Span(source, *extent)

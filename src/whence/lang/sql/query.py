@@ -12,7 +12,7 @@ from whence.functions.typing import Typed, common_type
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
-from whence.lang.sql.names import renamed
+from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.recursion import lower_recursive
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.select import draft_select
@@ -22,25 +22,17 @@ from whence.model.terms import Cast, Variable
 _SET_PARTS = ("this", "expression", "distinct", "with_", "order", "limit")
 
 
-def draft_query(lowering: Lowering, query: exp.Expr, outer: Block) -> Draft:
-    """The query as one draft inside the outer block."""
-    drafts, distinct = draft_parts(lowering, query, outer, outer.ctes)
-    if len(drafts) == 1:
-        return replace(drafts[0], distinct=distinct)
-    union = lowering.emit(lowering.fresh_name("union"), drafts, distinct=distinct, span=lowering.span(query))
-    block = Block(outer.numbers, outer, outer.ctes)
-    terms = lowering.read(block, union, None)
-    return Draft(block, [replace(o, term=t) for o, t in zip(drafts[0].outputs, terms, strict=True)], span=drafts[0].span)
-
-
-def draft_parts(
-    lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
-) -> tuple[list[Draft], bool]:
+def draft_parts(lowering: Lowering, query: exp.Expr, outer: Block) -> tuple[list[Draft], bool]:
     """The drafts whose rows together are the query's, and whether duplicates among them go."""
+    return _whole(lowering, query, outer, outer.ctes)
+
+
+def _whole(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> tuple[list[Draft], bool]:
     drafts = _parts(lowering, query, outer, ctes, distinct=False, top=True)
     if len(drafts) == 1:
         return drafts, drafts[0].distinct
-    return [_plain(lowering, d) for d in drafts], _is_distinct(query)
+    distinct = _is_distinct(query)
+    return [_plain(lowering, d, keep=distinct) for d in drafts], distinct
 
 
 def raw_parts(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> list[tuple[exp.Expr, Draft]]:
@@ -117,11 +109,7 @@ def _plain(lowering: Lowering, draft: Draft, *, keep: bool = False) -> Draft:
 
 
 def _materialized(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> Draft:
-    drafts, distinct = draft_parts(lowering, query, outer, ctes)
-    lowered = lowering.emit(lowering.fresh_name("union"), drafts, distinct=distinct, span=lowering.span(query))
-    block = Block(outer.numbers, outer, ctes)
-    terms = lowering.read(block, lowered, None)
-    return Draft(block, [replace(o, term=t) for o, t in zip(drafts[0].outputs, terms, strict=True)], span=drafts[0].span)
+    return lowering.join_parts(*_whole(lowering, query, outer, ctes), "union")
 
 
 def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes: Mapping[str, str]) -> Draft:
@@ -130,7 +118,7 @@ def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes:
     if not query.args.get("distinct"):
         raise UnsupportedError(f"{name} ALL is not supported", span=span, hint=f"use {name}, which removes duplicates")
     lefts = _parts(lowering, query.this, outer, ctes, distinct=True, top=False)
-    left = lefts[0] if len(lefts) == 1 else _materialized(lowering, query.this, outer, ctes)
+    left = lefts[0] if len(lefts) == 1 else lowering.join_parts(lefts, distinct=True, hint="union")
     rights = _parts(lowering, query.expression, outer, ctes, distinct=True, top=False)
     right = lowering.emit(lowering.fresh_name(name.lower()), rights, distinct=True, span=span)
     if len(left.outputs) != len(right.columns):
@@ -170,7 +158,7 @@ def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[s
 def lower_with(lowering: Lowering, with_: exp.With, ctes: Mapping[str, str], outer: Block) -> Mapping[str, str]:
     """Each common table expression becomes a relation; the names by which the query may read them."""
     if with_.args.get("recursive"):
-        return lower_recursive(lowering, with_, ctes, outer, draft_parts, raw_parts)
+        return lower_recursive(lowering, with_, ctes, outer, lower_cte, raw_parts)
     for cte in with_.expressions:
         ctes = {**ctes, cte.alias: lower_cte(lowering, cte, ctes, outer).relation.name}
     return ctes
@@ -178,7 +166,7 @@ def lower_with(lowering: Lowering, with_: exp.With, ctes: Mapping[str, str], out
 
 def lower_cte(lowering: Lowering, cte: exp.CTE, ctes: Mapping[str, str], outer: Block) -> Lowered:
     apart = Block(outer.numbers, None, ctes)
-    drafts, distinct = draft_parts(lowering, cte.this, apart, ctes)
+    drafts, distinct = draft_parts(lowering, cte.this, apart)
     names = [c.name for c in cte.args["alias"].args.get("columns") or ()]
     drafts[0] = renamed(drafts[0], names, lowering.span(cte.args["alias"]))
     return lowering.emit(lowering.fresh_name(cte.alias), drafts, distinct=distinct, span=lowering.span(cte.args["alias"]))

@@ -15,15 +15,16 @@ from sqlglot import exp
 
 from whence.errors import TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
-from whence.lang.sql.lowering import Draft, Lowering, Output
-from whence.lang.sql.names import renamed
+from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
+from whence.lang.sql.column_lists import renamed
+from whence.lang.sql.order import reaches
 from whence.model import types
 from whence.model.rules import Atom, Negation
 from whence.model.schema import Column, Relation
 from whence.model.span import Span
 from whence.model.terms import Aggregate
 
-Parts: TypeAlias = Callable[[Lowering, exp.Expr, Block, Mapping[str, str]], tuple[list[Draft], bool]]
+LowerPlain: TypeAlias = Callable[[Lowering, exp.CTE, Mapping[str, str], Block], Lowered]
 RawParts: TypeAlias = Callable[[Lowering, exp.Expr, Block, Mapping[str, str]], list[tuple[exp.Expr, Draft]]]
 
 # Types settle after a few rounds; only DECIMAL precision creeps up, to its limit of 38.
@@ -31,7 +32,7 @@ _MAX_ROUNDS = 60
 
 
 def lower_recursive(
-    lowering: Lowering, with_: exp.With, ctes: Mapping[str, str], outer: Block, parts: Parts, raw: RawParts
+    lowering: Lowering, with_: exp.With, ctes: Mapping[str, str], outer: Block, plain: LowerPlain, raw: RawParts
 ) -> Mapping[str, str]:
     """Every expression of the WITH as a relation, those that depend on each other together."""
     members = {cte.alias.lower(): cte for cte in with_.expressions}
@@ -39,11 +40,7 @@ def lower_recursive(
     for group in _groups(reads):
         if len(group) == 1 and group[0] not in reads[group[0]]:
             cte = members[group[0]]
-            drafts, distinct = parts(lowering, cte.this, Block(outer.numbers, None, ctes), ctes)
-            drafts[0] = _renamed(lowering, cte, drafts[0])
-            name = lowering.fresh_name(cte.alias)
-            lowering.emit(name, drafts, distinct=distinct, span=lowering.span(cte.args["alias"]))
-            ctes = {**ctes, cte.alias: name}
+            ctes = {**ctes, cte.alias: plain(lowering, cte, ctes, outer).relation.name}
         else:
             ctes = _Group(lowering, [members[n] for n in group], outer, raw).lower(ctes)
     return ctes
@@ -164,7 +161,7 @@ class _Group:
             used = {a.relation if isinstance(a, Atom) else a.atom.relation for a in rule.body if isinstance(a, Atom | Negation)}
             reads.setdefault(rule.head.relation, set()).update(used)
         for name in reads:
-            if name not in members and _reaches(reads, name, members) and any(_reaches(reads, m, {name}) for m in members):
+            if name not in members and reaches(reads, name, members) and any(reaches(reads, m, {name}) for m in members):
                 self.lowering.made[name] = replace(self.lowering.made[name], distinct=True)
 
 
@@ -179,21 +176,9 @@ def _tables(query: exp.Expr) -> set[str]:
     return {table.name.lower() for table in query.find_all(exp.Table)}
 
 
-def _reaches(reads: Mapping[str, set[str]], start: str, goals: set[str]) -> bool:
-    seen, todo = set[str](), [start]
-    while todo:
-        for name in reads.get(todo.pop(), ()):
-            if name in goals:
-                return True
-            if name not in seen:
-                seen.add(name)
-                todo.append(name)
-    return False
-
-
 def _groups(reads: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Names that reach each other together, what is read before what reads it, in the order of the text."""
-    closure = {name: {other for other in reads if _reaches({k: set(v) for k, v in reads.items()}, name, {other})} for name in reads}
+    closure = {name: {other for other in reads if reaches(reads, name, {other})} for name in reads}
     groups: list[list[str]] = []
     placed: set[str] = set()
     while len(placed) < len(reads):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -95,9 +95,9 @@ def _draft_groups(
     aggregates = list(dict.fromkeys(to_aggregate(lowering, block, call) for call in calls))
     direct = None if having is not None else _direct(lowering, block, items, groups)
     if direct is not None:
-        empty = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
+        nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
         # Groups without an aggregate are just the different ones.
-        return Draft(block, direct, distinct=not aggregates, single=not groups, when_empty=empty)
+        return Draft(block, direct, distinct=not aggregates, single=not groups, when_empty=nothing)
 
     leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
     computed = [Output(a.function, a, given=False) for a in aggregates]
@@ -112,11 +112,10 @@ def _draft_groups(
     if having is not None:
         add_condition(lowering, grouped, having.this)
     outputs = [_output(lowering, grouped, node, None, i) for i, node in enumerate(items)]
-    whole = not groups and having is None
-    empty = None
-    if whole:
-        nothing = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
-        empty = tuple(_substitute(lowering, grouped, o.term, nothing, o.span) for o in outputs) if table.free else ()
+    empty: tuple[Term, ...] | None = None
+    if not groups and having is None:
+        defaults = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
+        empty = tuple(_substitute(o.term, defaults, o.span) for o in outputs) if table.free else ()
     return Draft(grouped, outputs, single=not groups, when_empty=empty)
 
 
@@ -150,7 +149,7 @@ def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp
     if isinstance(node, exp.Column) and not node.table and block.resolve(None, node.name, lowering.span(node)) is None:
         for item in items:
             if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
-                return item.this
+                return item.unalias()
     return node
 
 
@@ -191,7 +190,7 @@ def _of_nothing(lowering: Lowering, block: Block, term: Term) -> Constant:
     return Constant(None, lowering.typed(term, block).type)
 
 
-def _substitute(lowering: Lowering, block: Block, term: Term, values: dict[str, Constant], span: Span | None) -> Term:
+def _substitute(term: Term, values: Mapping[str, Constant], span: Span | None) -> Term:
     if not {v.name for v in variables(term)} <= values.keys():
         raise UnsupportedError(
             "a correlated subquery's SELECT list may only use aggregates", span=span, hint="compute the rest outside"

@@ -65,7 +65,7 @@ def semi_join(lowering: Lowering, block: Block, inner: Block, span: Span | None,
 def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -> Term:
     """The one value of a subquery, NULL where it has no row."""
     span = lowering.span(query)
-    draft = lowering.draft(lowering, query, block)
+    draft = lowering.draft(query, block)
     _check_columns(draft, 1, span)
     if not draft.single:
         raise UnsupportedError(
@@ -123,7 +123,7 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
 
 def _reader(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Draft:
     """The query as a draft whose block holds all of it."""
-    draft = lowering.draft(lowering, query, block)
+    draft = lowering.draft(query, block)
     if draft.when_empty is not None and draft.block.free:
         raise UnsupportedError("this subquery aggregates without GROUP BY, so it always has a row", span=span)
     return lowering.project(draft, "grouped") if draft.aggregated else draft

@@ -8,19 +8,19 @@ from sqlglot import exp
 
 from whence.errors import UnsupportedError
 from whence.lang.sql.block import Block
+from whence.lang.sql.known import Known
 from whence.lang.sql.lowering import Draft, Lowering
-from whence.lang.sql.names import renamed
+from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.query import draft_parts, draft_query
+from whence.lang.sql.query import draft_parts
 from whence.lang.sql.tables import table_name
-from whence.model.catalog import Catalog
 from whence.model.program import Program
 from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.span import Source, Span
 from whence.model.statements import CreateView
 
 
-def create_view(node: exp.Create, catalog: Catalog, source: Source, span: Span) -> CreateView:
+def create_view(node: exp.Create, known: Known, source: Source, span: Span) -> CreateView:
     """The view's relation and rules, auxiliary ones first."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     name = table_name(target, source)
@@ -36,7 +36,7 @@ def create_view(node: exp.Create, catalog: Catalog, source: Source, span: Span) 
     for column in columns:
         if not isinstance(column, exp.Identifier):
             raise UnsupportedError("columns of a view are given without types", span=span_of(column, source))
-    lowering = start(name, catalog, source)
+    lowering = start(name, known, source)
     define(lowering, node.expression, [c.name for c in columns], span_of(target, source))
     return CreateView(
         name,
@@ -49,16 +49,14 @@ def create_view(node: exp.Create, catalog: Catalog, source: Source, span: Span) 
     )
 
 
-def start(view: str, catalog: Catalog, source: Source) -> Lowering:
-    """A lowering in which the view itself is not known yet, so that it cannot be read by accident."""
-    relations = {n: r for n, r in catalog.relations.items() if n.partition("$")[0].lower() != view.lower()}
-    return Lowering(view, source, relations, catalog.functions, draft_query)
+def start(view: str, known: Known, source: Source) -> Lowering:
+    return Lowering(view, source, known, draft_parts)
 
 
 def define(lowering: Lowering, query: exp.Expr, columns: list[str], span: Span | None) -> None:
     """Lower the query into the relation that the lowering is for."""
     top = Block.top({})
-    drafts, distinct = draft_parts(lowering, query, top, {})
+    drafts, distinct = draft_parts(lowering, query, top)
     drafts[0] = renamed(drafts[0], columns, span)
     whole = _is_all_of(lowering, drafts)
     if whole is not None:
@@ -102,9 +100,9 @@ def _take_name(lowering: Lowering, old: str, columns: list[str], span: Span | No
     lowering.rules = [Rule(atom(r.head), tuple(literal(x) for x in r.body), r.sign, span=r.span) for r in lowering.rules]
 
 
-def lower_query(name: str, query: exp.Expr, catalog: Catalog, source: Source) -> Program:
+def lower_query(name: str, query: exp.Expr, known: Known, source: Source) -> Program:
     """A query that is not kept, as a program whose last relation holds its rows."""
-    lowering = start(name, catalog, source)
+    lowering = start(name, known, source)
     define(lowering, query, [], span_of(query, source))
     return lowering.program()
 

@@ -36,7 +36,9 @@ class Entry:
 
 
 class Block:
-    def __init__(self, numbers: Iterator[int], outer: Block | None, ctes: Mapping[str, str], *, opaque: bool = False) -> None:
+    def __init__(
+        self, numbers: Iterator[int], outer: Block | None, ctes: Mapping[str, str], *, opaque: bool = False
+    ) -> None:
         """`opaque`: a derived table does not see its neighbours in FROM, only what lies around the whole query."""
         self.numbers = numbers
         self.outer = outer
@@ -166,7 +168,9 @@ class Block:
         fixed = set()
         for condition in self.conditions:
             match condition:
-                case Call(function="=", arguments=(Variable(name=name), Constant()) | (Constant(), Variable(name=name))):
+                case Call(
+                    function="=", arguments=(Variable(name=name), Constant()) | (Constant(), Variable(name=name))
+                ):
                     fixed.add(self.root(name))
         return fixed
 
@@ -198,7 +202,7 @@ class Block:
 
     # Names
 
-    def known(self, node: exp.Expr) -> Term | None:
+    def known(self, _: exp.Expr) -> Term | None:
         """The term that an expression has in this block as a whole; grouped blocks know such."""
         return None
 
@@ -212,7 +216,9 @@ class Block:
         ]
         if len(found) > 1:
             places = " or ".join(f"{e.table}.{e.column}" for e in found)
-            raise UnknownNameError(f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it")
+            raise UnknownNameError(
+                f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it"
+            )
         return found[0].term if found else self.resolve_outside(table, column, span)
 
     def resolve_outside(self, table: str | None, column: str, span: Span | None) -> Term | None:
@@ -246,4 +252,3 @@ def rename(term: Term, change: Callable[[Variable], Term]) -> Term:
 
 def uses(term: Term) -> set[str]:
     return {v.name for v in variables(term)}
-

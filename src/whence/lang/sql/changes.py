@@ -29,8 +29,8 @@ def insert(node: exp.Insert, known: Known, source: Source, span: Span) -> Insert
     refuse_extras(lowering, node, "this", "expression", "columns")
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     relation = _target(target, known, source)
-    names = [i.name for i in node.this.expressions] if isinstance(node.this, exp.Schema) else []
-    chosen = [_column(n, relation, span_of(node.this, source)) for n in names] or list(relation.columns)
+    names = node.this.expressions if isinstance(node.this, exp.Schema) else []
+    chosen = [_column(n.name, relation, span_of(n, source)) for n in names] or list(relation.columns)
     _check_left_out(relation, chosen, span_of(target, source))
     if isinstance(node.expression, exp.Values):
         rows = [_row(lowering, row, relation, chosen) for row in node.expression.expressions]
@@ -77,7 +77,9 @@ def _column(name: str, relation: Relation, span: Span | None) -> Column:
 def _check_left_out(relation: Relation, chosen: Sequence[Column], span: Span | None) -> None:
     for column in relation.columns:
         if column not in chosen and not column.nullable:
-            raise DataError(f"column {column.name!r} of {relation.name!r} cannot be left out: it is NOT NULL", span=span)
+            raise DataError(
+                f"column {column.name!r} of {relation.name!r} cannot be left out: it is NOT NULL", span=span
+            )
 
 
 def _row(lowering: Lowering, node: exp.Expr, relation: Relation, chosen: Sequence[Column]) -> Row:
@@ -86,32 +88,34 @@ def _row(lowering: Lowering, node: exp.Expr, relation: Relation, chosen: Sequenc
         raise ArityError(
             f"{relation.name!r} takes {len(chosen)} values, and this row has {len(cells)}", span=lowering.span(node)
         )
-    values = {c.name: _value(lowering, cell, c) for c, cell in zip(chosen, cells, strict=True)}
+    place = lowering.span(node)
+    values = {
+        c.name: _value(lowering, cell, c, lowering.span(cell) or place) for c, cell in zip(chosen, cells, strict=True)
+    }
     return tuple(values.get(c.name) for c in relation.columns)
 
 
-def _value(lowering: Lowering, node: exp.Expr, column: Column) -> Value:
-    span = lowering.span(node)
+def _value(lowering: Lowering, node: exp.Expr, column: Column, span: Span | None) -> Value:
     if node.find(exp.Query, exp.Column) is not None:
         raise UnsupportedError("VALUES takes constants", span=span, hint="use INSERT INTO ... SELECT ...")
     term = translate(lowering, Block.top({}), node)
     typed = infer(term, {}, lowering.signatures)
     value = compile_term(term, {}, lowering.signatures, {})({})
     if value is not None and typed.type != column.type:
-        if not fits(typed.type, column.type):
+        # An integer that is too large is refused below, by its value.
+        if not fits(typed.type, column.type) and not isinstance(value, int):
             raise TypeMismatchError(
                 f"column {column.name!r} is {column.type}, and this value is {typed.type}", span=span, hint="CAST it"
             )
-        value = convert(value, typed.type, column.type, span)
+        if fits(typed.type, column.type):
+            value = convert(value, typed.type, column.type, span)
     try:
         return check_value(value, column)
     except DataError as error:
         raise DataError(error.message, span=span, hint=error.hint) from None
 
 
-def _as_rows_of(
-    query: exp.Expr, relation: Relation, chosen: Sequence[Column], known: Known, source: Source
-) -> Program:
+def _as_rows_of(query: exp.Expr, relation: Relation, chosen: Sequence[Column], known: Known, source: Source) -> Program:
     program = lower_query("insert", query, known, source)
     found = program.relations[-1]
     span = span_of(query, source)
@@ -120,6 +124,8 @@ def _as_rows_of(
     for have, want in zip(found.columns, chosen, strict=True):
         if not fits(have.type, want.type):
             raise TypeMismatchError(
-                f"column {want.name!r} is {want.type}, and the query gives {have.type}", span=have.span or span, hint="CAST it"
+                f"column {want.name!r} is {want.type}, and the query gives {have.type}",
+                span=have.span or span,
+                hint="CAST it",
             )
     return program

@@ -17,4 +17,3 @@ def renamed(draft: Draft, names: Sequence[str], span: Span | None) -> Draft:
     if len(names) != len(draft.outputs):
         raise ArityError(f"{len(names)} column names are given for {len(draft.outputs)} columns", span=span)
     return replace(draft, outputs=[replace(o, name=n, given=True) for o, n in zip(draft.outputs, names, strict=True)])
-

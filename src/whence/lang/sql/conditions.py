@@ -50,7 +50,9 @@ def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
         typed = lowering.typed(term, block)
         if typed.type not in (types.BOOLEAN, types.NULL):
             raise TypeMismatchError(
-                f"a condition must be TRUE or FALSE, and this is {typed.type}", span=term.span or span, hint="compare it with something"
+                f"a condition must be TRUE or FALSE, and this is {typed.type}",
+                span=term.span or span,
+                hint="compare it with something",
             )
         block.conditions.append(term)
 

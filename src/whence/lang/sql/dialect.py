@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -21,7 +22,7 @@ from whence.lang.sql.positions import locate
 from whence.model.span import Source, Span
 
 MAX_NESTING = 100
-# sqlglot descends recursively, some 25 Python frames per level of nesting, which the usual limit of 1,000 is too tight for.
+# sqlglot descends recursively, some 25 Python frames per level of nesting: too much for the usual limit of 1,000.
 # These are frames of Python code only, which take no room on the C stack.
 _FRAMES = 6_000
 # Chains such as a OR b OR c become trees as deep as they are long.
@@ -148,7 +149,7 @@ def _lower(description: str) -> str:
 def _slip(tokens: list[Token]) -> str | None:
     """A hint for what people often type."""
     word = tokens[0].text.lower()
-    if any(t.text == ":-" for t in tokens) or word == ".decl":
+    if word == "." or any(a.text == ":" and b.text == "-" and a.end + 1 == b.start for a, b in pairwise(tokens)):
         return "this looks like Datalog: use db.rules(...) or a .dl file"
     if tokens[0].token_type is TokenType.VAR:
         return did_you_mean(word, ("select", "create", "insert", "delete", "drop", "with", "values"))
@@ -166,7 +167,9 @@ def _unclosed(source: Source) -> ParseError:
         elif text.startswith("/*", at):
             end = text.find("*/", at + 2)
             if end < 0:
-                return ParseError("this comment is never closed", span=Span(source, at, at + 2), hint="close it with */")
+                return ParseError(
+                    "this comment is never closed", span=Span(source, at, at + 2), hint="close it with */"
+                )
             at = end + 2
         elif text[at] in "'\"`":
             quote, start = text[at], at
@@ -176,7 +179,9 @@ def _unclosed(source: Source) -> ParseError:
             if at >= len(text):
                 what = "name" if quote == "`" else "text"
                 return ParseError(
-                    f"this quoted {what} is never closed", span=Span(source, start, start + 1), hint=f"close it with {quote}"
+                    f"this quoted {what} is never closed",
+                    span=Span(source, start, start + 1),
+                    hint=f"close it with {quote}",
                 )
             at += 1
         else:

@@ -60,6 +60,8 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
     span = lowering.span(node)
     strict = strict and isinstance(node, (*_STRICT, exp.Subquery))
 
+    if type(node) in _REFUSED:
+        raise unsupported(node, span)
     if not isinstance(node, exp.Query):
         refuse_extras(lowering, node, "this", "expression", "expressions", *_PARTS.get(type(node), ()))
 
@@ -143,7 +145,9 @@ def add_interval(term: Term, months: int, days: int, micros: int, span: Span | N
 
 def _cast(lowering: Lowering, term: Term, node: exp.Expr, span: Span | None) -> Term:
     if isinstance(node, exp.TryCast):
-        raise UnsupportedError("TRY_CAST is not supported", span=span, hint="use CAST, which refuses what it cannot convert")
+        raise UnsupportedError(
+            "TRY_CAST is not supported", span=span, hint="use CAST, which refuses what it cannot convert"
+        )
     target = to_type(node.args["to"], span)
     if not isinstance(term, Constant):
         return Cast(term, target, span=span)
@@ -155,7 +159,9 @@ def _cast(lowering: Lowering, term: Term, node: exp.Expr, span: Span | None) -> 
         raise TypeMismatchError(error.message, span=span, hint=error.hint) from None
 
 
-def _function(lowering: Lowering, block: Block, node: exp.Anonymous, sub: Callable[[exp.Expr], Term], span: Span | None) -> Term:
+def _function(
+    lowering: Lowering, block: Block, node: exp.Anonymous, sub: Callable[[exp.Expr], Term], span: Span | None
+) -> Term:
     name = str(node.this)
     lowered = name.lower()
     if lowered in AGGREGATE_SYNONYMS:
@@ -188,28 +194,26 @@ def _function(lowering: Lowering, block: Block, node: exp.Anonymous, sub: Callab
     return Call(builtin, arguments, span=span)
 
 
+# What is refused, by a name that people know it by, and what to do instead.
+_REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
+    exp.Window: ("a window function (OVER)", "join with a GROUP BY of the same rows"),
+    exp.All: ("ALL (subquery)", "compare with (SELECT max(...) ...) or (SELECT min(...) ...)"),
+    exp.Any: ("ANY (subquery)", "use EXISTS or IN"),
+    exp.Tuple: ("a row of values in this place", None),
+    exp.Star: ("* in this place", None),
+    exp.Array: ("an array in brackets", "use array(...), and element_at(array, position), which counts from 1"),
+    exp.Bracket: ("an index in brackets", "use element_at(array, position), which counts from 1"),
+    exp.Placeholder: ("a parameter", None),
+    exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),
+    exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
+    exp.CurrentTimestamp: ("current_timestamp", "it changes by itself; put the value into a table"),
+    exp.Lambda: ("a lambda", None),
+}
+
+
 def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
-    names: dict[type[exp.Expr], str] = {
-        exp.Window: "window functions (OVER)",
-        exp.All: "ALL (subquery)",
-        exp.Any: "ANY (subquery)",
-        exp.Tuple: "a row of values",
-        exp.Star: "* in this place",
-        exp.Bracket: "an index in brackets",
-        exp.Placeholder: "a parameter",
-        exp.Interval: "an INTERVAL in this place",
-        exp.CurrentDate: "current_date, which changes by itself,",
-        exp.CurrentTimestamp: "current_timestamp, which changes by itself,",
-        exp.Lambda: "a lambda",
-    }
-    hints: dict[type[exp.Expr], str] = {
-        exp.Bracket: "use element_at(array, position), which counts from 1",
-        exp.Interval: "add it to a date or a timestamp",
-        exp.All: "compare with (SELECT max(...) ...) or (SELECT min(...) ...)",
-        exp.Any: "use EXISTS or IN",
-    }
-    name = names.get(type(node), node.sql("spark").split("(")[0].strip()[:40] if node.sql("spark") else node.key.upper())
-    return UnsupportedError(f"{name} is not supported", span=span, hint=hints.get(type(node)))
+    name, hint = _REFUSED.get(type(node), (node.sql("spark").split("(")[0].strip()[:40] or node.key.upper(), None))
+    return UnsupportedError(f"{name} is not supported", span=span, hint=hint)
 
 
 # The parts of a node that its translation reads; whatever else is there is refused.
@@ -286,7 +290,9 @@ def _if(node: Any, sub: Sub, span: Span | None) -> Term:
 def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
     name = builtin_name(node.this.name)
     if name is None:
-        raise UnsupportedError(f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ...")
+        raise UnsupportedError(
+            f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ..."
+        )
     return Call(name, (sub(node.expression),), span=span)
 
 

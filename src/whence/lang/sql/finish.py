@@ -119,7 +119,9 @@ def _renamed(literal: Literal, names: Mapping[str, str], once: Counter[str]) -> 
         case Negation(atom=atom):
             return Negation(_rename_atom(atom, names), span=literal.span)
         case Comparison():
-            return Comparison(literal.op, rename(literal.left, change), rename(literal.right, change), span=literal.span)
+            return Comparison(
+                literal.op, rename(literal.left, change), rename(literal.right, change), span=literal.span
+            )
         case Condition():
             return Condition(rename(literal.term, change), span=literal.span)
 

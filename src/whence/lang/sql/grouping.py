@@ -56,7 +56,9 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
         argument = None if condition is None else Constant(1, types.INT)
     else:
         if aggregate_calls(arguments[0]):
-            raise UnsupportedError("an aggregate inside an aggregate is not supported", span=span, hint="use a subquery in FROM")
+            raise UnsupportedError(
+                "an aggregate inside an aggregate is not supported", span=span, hint="use a subquery in FROM"
+            )
         argument = translate(lowering, block, arguments[0])
     if condition is not None:
         assert argument is not None
@@ -78,14 +80,20 @@ class Grouped(Block):
         self._aggregates: Mapping[Aggregate, Variable] = {}
         self._lowering: Lowering | None = None
 
-    def learn(self, lowering: Lowering, groups: Mapping[Term, Variable], aggregates: Mapping[Aggregate, Variable]) -> None:
+    def learn(
+        self, lowering: Lowering, groups: Mapping[Term, Variable], aggregates: Mapping[Aggregate, Variable]
+    ) -> None:
         self._lowering, self._groups, self._aggregates = lowering, groups, aggregates
 
     def known(self, node: exp.Expr) -> Term | None:
         assert self._lowering is not None
         if aggregate_calls(node) == [node]:
             return self._aggregates.get(to_aggregate(self._lowering, self._before, node))
-        if isinstance(node, exp.Column | exp.Literal | exp.Query) or node.find(exp.Query) is not None or aggregate_calls(node):
+        if (
+            isinstance(node, exp.Column | exp.Literal | exp.Query)
+            or node.find(exp.Query) is not None
+            or aggregate_calls(node)
+        ):
             return None
         if not any(isinstance(n, exp.Column) for n in node.walk()):
             return None

@@ -1,7 +1,7 @@
 """FROM and JOIN: tables become atoms, outer joins relations of their own.
 
-    a LEFT JOIN b ON c    is    join(a, b)    :- a, b, c.
-                                join(a, NULL) :- a, !(b, c).
+a LEFT JOIN b ON c    is    join(a, b)    :- a, b, c.
+                            join(a, NULL) :- a, !(b, c).
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class _Reader:
             raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
         names = [c.name for c in lowered.columns]
         alias_node = node.args.get("alias")
-        renamed = [i.name for i in alias_node.args.get("columns") or ()] if isinstance(alias_node, exp.TableAlias) else []
+        renamed = (
+            [i.name for i in alias_node.args.get("columns") or ()] if isinstance(alias_node, exp.TableAlias) else []
+        )
         if renamed and len(renamed) != len(names):
             raise UnknownNameError(f"{alias!r} has {len(names)} columns, not {len(renamed)}", span=span)
         terms = self._read(block, lowered, span)
@@ -116,7 +118,9 @@ class _Reader:
             raise UnsupportedError(f"{join.method or join.kind} JOIN is not supported", span=span)
         right = Block(block.numbers, block.outer, block.ctes, opaque=block.opaque)
         self.add_source(right, join.this)
-        for alias in {(e.table or "").lower() for e in right.scope} & {(e.table or "").lower() for e in block.scope} - {""}:
+        for alias in {(e.table or "").lower() for e in right.scope} & {(e.table or "").lower() for e in block.scope} - {
+            ""
+        }:
             raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
         using = self._using(block, right, join)
         on = join.args.get("on")
@@ -176,13 +180,17 @@ class _Reader:
         if on is not None:
             add_condition(self.lowering, target, on)
 
-    def _merge(self, block: Block, left: Sequence[Entry], using: Sequence[str], value: Callable[[Term, Term], Term]) -> None:
+    def _merge(
+        self, block: Block, left: Sequence[Entry], using: Sequence[str], value: Callable[[Term, Term], Term]
+    ) -> None:
         """One column for both sides of USING, the right one hidden."""
         names = {n.lower() for n in using}
         right = block.scope[len(left) :]
         both = dict(zip((n.lower() for n in using), self._pairs(left, right, using), strict=True))
         merged = [
-            Entry(e.table, e.column, value(*both[e.column.lower()])) if e.column.lower() in names and not e.merged else e
+            Entry(e.table, e.column, value(*both[e.column.lower()]))
+            if e.column.lower() in names and not e.merged
+            else e
             for e in left
         ]
         hidden = [Entry(e.table, e.column, e.term, merged=e.merged or e.column.lower() in names) for e in right]

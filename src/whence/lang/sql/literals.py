@@ -46,7 +46,9 @@ def integer(value: int, span: Span | None) -> Constant:
         return Constant(value, types.INT, span=span)
     if -(2**63) <= value < 2**63:
         return Constant(value, types.BIGINT, span=span)
-    raise TypeMismatchError(f"{value} is too large for a BIGINT", span=span, hint="write it as a DECIMAL: CAST('...' AS DECIMAL(38,0))")
+    raise TypeMismatchError(
+        f"{value} is too large for a BIGINT", span=span, hint="write it as a DECIMAL: CAST('...' AS DECIMAL(38,0))"
+    )
 
 
 def decimal(value: Decimal, span: Span | None) -> Constant:
@@ -77,5 +79,7 @@ def interval_parts(interval: exp.Interval, span: Span | None, *, negative: bool)
         if name in _INTERVAL_MICROSECONDS:
             return 0, 0, amount * _INTERVAL_MICROSECONDS[name]
     raise UnsupportedError(
-        "this form of INTERVAL is not supported", span=span, hint="write a whole number and one unit: INTERVAL '3' MONTH"
+        "this form of INTERVAL is not supported",
+        span=span,
+        hint="write a whole number and one unit: INTERVAL '3' MONTH",
     )

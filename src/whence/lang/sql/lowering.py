@@ -64,7 +64,10 @@ class Lowered:
 
 @dataclass
 class Lowering:
-    """One view, being lowered. `parts` drafts a query, and tells whether duplicates go; queries nest, so it comes from above."""
+    """One view, being lowered.
+
+    `parts` drafts a query, and tells whether duplicates go; it is handed in from above, because queries nest.
+    """
 
     view: str
     source: Source
@@ -142,7 +145,8 @@ class Lowering:
             heads.append((*locals_, *(o.term for o in draft.outputs)))
         names = _unique([*(f.partition("#")[0] for f in free)], drafts[0].outputs)
         columns = tuple(
-            self._column(i, names[i], [(d, h[i]) for d, h in zip(drafts, heads, strict=True)], len(free)) for i in range(len(names))
+            self._column(i, names[i], [(d, h[i]) for d, h in zip(drafts, heads, strict=True)], len(free))
+            for i in range(len(names))
         )
         relation = Relation(name, columns, distinct=distinct, span=span)
         self.made[name] = relation
@@ -215,10 +219,12 @@ class Lowering:
         """An earlier relation with the same rule, if there is one, instead of the newest."""
         rule = self.rules[-1]
         for other in self.rules[:-1]:
-            if other.body == rule.body and other.head.terms == rule.head.terms and self.made[other.head.relation].distinct:
-                if sum(r.head.relation == other.head.relation for r in self.rules) == 1:
+            same = other.body == rule.body and other.head.terms == rule.head.terms
+            if same and sum(r.head.relation == other.head.relation for r in self.rules) == 1:
+                earlier = self.made[other.head.relation]
+                if earlier.distinct:
                     del self.rules[-1], self.made[relation.name]
-                    return self.made[other.head.relation]
+                    return earlier
         return relation
 
     def program(self) -> Program:
@@ -228,14 +234,13 @@ class Lowering:
 def _check_width(draft: Draft, first: Draft) -> None:
     if len(draft.outputs) != len(first.outputs):
         raise ArityError(
-            f"this part of the query has {len(draft.outputs)} columns and the first part has {len(first.outputs)}",
+            f"the parts of the query differ: {len(first.outputs)} columns in the first, {len(draft.outputs)} here",
             span=draft.span,
             hint="all parts of a UNION, INTERSECT or EXCEPT need the same number of columns",
         )
 
 
 def _unique(leading: list[str], outputs: Sequence[Output]) -> list[str]:
-    names: list[str] = []
     given: dict[str, Span | None] = {}
     for output in outputs:
         if output.given and output.name.lower() in given:
@@ -248,8 +253,7 @@ def _unique(leading: list[str], outputs: Sequence[Output]) -> list[str]:
         if output.given:
             given[output.name.lower()] = output.span
     taken = set(given)
-    for output in outputs:
-        names.append(output.name if output.given else _free_name(output.name, taken))
+    names = [output.name if output.given else _free_name(output.name, taken) for output in outputs]
     return [_free_name(name, taken) for name in leading] + names
 
 

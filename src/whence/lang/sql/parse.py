@@ -43,7 +43,9 @@ def _statement(tree: exp.Expr, known: Known, source: Source, span: Span) -> Stat
             return delete(tree, known, source, span)
         case exp.Query():
             raise UnsupportedError(
-                "a query on its own is not a statement here", span=first_word(span), hint="use db.query(...), or CREATE VIEW ... AS it"
+                "a query on its own is not a statement here",
+                span=first_word(span),
+                hint="use db.query(...), or CREATE VIEW ... AS it",
             )
     raise UnsupportedError(
         f"whence does not know the statement {tree.key.upper()}",
@@ -58,4 +60,3 @@ def _drop(tree: exp.Drop, source: Source, span: Span) -> Drop:
         raise UnsupportedError("DROP takes one name, without CASCADE", span=span)
     name = table_name(tables[0], source)
     return Drop(tree.args["kind"], name, bool(tree.args.get("exists")), span=span_of(tables[0], source))
-

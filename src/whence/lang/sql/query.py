@@ -10,9 +10,9 @@ from sqlglot import exp
 from whence.errors import ArityError, TypeMismatchError, UnsupportedError
 from whence.functions.typing import Typed, common_type
 from whence.lang.sql.block import Block
+from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
-from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.recursion import lower_recursive
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.select import draft_select
@@ -35,7 +35,9 @@ def _whole(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str,
     return [_plain(lowering, d, keep=distinct) for d in drafts], distinct
 
 
-def raw_parts(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> list[tuple[exp.Expr, Draft]]:
+def raw_parts(
+    lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
+) -> list[tuple[exp.Expr, Draft]]:
     """The branches of a recursive query, each with its text; aggregates are left as they are."""
     query, ctes = _enter(lowering, query, outer, ctes)
     if isinstance(query, exp.Union):
@@ -58,7 +60,9 @@ def _parts(
             if here and not distinct and not top:
                 return [_materialized(lowering, query, outer, ctes)]
             sides = (query.this, query.expression)
-            return [d for side in sides for d in _parts(lowering, side, outer, ctes, distinct=distinct or here, top=False)]
+            return [
+                d for side in sides for d in _parts(lowering, side, outer, ctes, distinct=distinct or here, top=False)
+            ]
         case exp.Intersect() | exp.Except():
             refuse_extras(lowering, query, *_SET_PARTS)
             draft = _difference(lowering, query, outer, ctes)
@@ -122,8 +126,14 @@ def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes:
     rights = _parts(lowering, query.expression, outer, ctes, distinct=True, top=False)
     right = lowering.emit(lowering.fresh_name(name.lower()), rights, distinct=True, span=span)
     if len(left.outputs) != len(right.columns):
-        raise ArityError(f"{name} needs the same number of columns on both sides: {len(left.outputs)} and {len(right.columns)}", span=span)
-    outputs = [_aligned(lowering, left.block, o, Typed(c.type, c.nullable), name) for o, c in zip(left.outputs, right.columns, strict=True)]
+        raise ArityError(
+            f"{name} needs the same number of columns on both sides: {len(left.outputs)} and {len(right.columns)}",
+            span=span,
+        )
+    outputs = [
+        _aligned(lowering, left.block, o, Typed(c.type, c.nullable), name)
+        for o, c in zip(left.outputs, right.columns, strict=True)
+    ]
     block = left.block
     if isinstance(query, exp.Except):
         outside = [block.import_variable(Variable(n)) for n in right.free]
@@ -138,7 +148,11 @@ def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, nam
     mine = lowering.typed(output.term, block)
     both = common_type((mine.type, other.type))
     if both is None:
-        raise TypeMismatchError(f"{name} of {mine.type} and {other.type} in column {output.name!r}", span=output.span, hint="CAST one of them")
+        raise TypeMismatchError(
+            f"{name} of {mine.type} and {other.type} in column {output.name!r}",
+            span=output.span,
+            hint="CAST one of them",
+        )
     return output if both == mine.type else replace(output, term=Cast(output.term, both, span=output.span))
 
 
@@ -169,5 +183,6 @@ def lower_cte(lowering: Lowering, cte: exp.CTE, ctes: Mapping[str, str], outer: 
     drafts, distinct = draft_parts(lowering, cte.this, apart)
     names = [c.name for c in cte.args["alias"].args.get("columns") or ()]
     drafts[0] = renamed(drafts[0], names, lowering.span(cte.args["alias"]))
-    return lowering.emit(lowering.fresh_name(cte.alias), drafts, distinct=distinct, span=lowering.span(cte.args["alias"]))
-
+    return lowering.emit(
+        lowering.fresh_name(cte.alias), drafts, distinct=distinct, span=lowering.span(cte.args["alias"])
+    )

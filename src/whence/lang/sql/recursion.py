@@ -15,8 +15,8 @@ from sqlglot import exp
 
 from whence.errors import TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
-from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
 from whence.lang.sql.column_lists import renamed
+from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
 from whence.lang.sql.order import reaches
 from whence.model import types
 from whence.model.rules import Atom, Negation
@@ -158,10 +158,18 @@ class _Group:
         """What lies on a cycle with the members is a set as well: counting ways around a cycle has no end."""
         reads: dict[str, set[str]] = {}
         for rule in self.lowering.rules[since:]:
-            used = {a.relation if isinstance(a, Atom) else a.atom.relation for a in rule.body if isinstance(a, Atom | Negation)}
+            used = {
+                a.relation if isinstance(a, Atom) else a.atom.relation
+                for a in rule.body
+                if isinstance(a, Atom | Negation)
+            }
             reads.setdefault(rule.head.relation, set()).update(used)
         for name in reads:
-            if name not in members and reaches(reads, name, members) and any(reaches(reads, m, {name}) for m in members):
+            if (
+                name not in members
+                and reaches(reads, name, members)
+                and any(reaches(reads, m, {name}) for m in members)
+            ):
                 self.lowering.made[name] = replace(self.lowering.made[name], distinct=True)
 
 

@@ -1,4 +1,4 @@
-"""A SELECT becomes a draft: FROM and WHERE collect a block, GROUP BY turns it into another, the list gives the columns."""
+"""A SELECT becomes a draft: FROM and WHERE fill a block, GROUP BY turns it into another, the list gives the columns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
             continue
         refuse_extras(lowering, star)
         table = node.table if isinstance(node, exp.Column) else None
-        found = [e for e in block.scope if (e.table or "").lower() == table.lower()] if table else [e for e in block.scope if not e.merged]
+        found = (
+            [e for e in block.scope if (e.table or "").lower() == table.lower()]
+            if table
+            else [e for e in block.scope if not e.merged]
+        )
         if not found:
             what = f"no table is named {table!r} here" if table else "SELECT * needs a FROM"
             raise UnknownNameError(what, span=lowering.span(node))
@@ -101,7 +105,9 @@ def _draft_groups(
 
     leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
     computed = [Output(a.function, a, given=False) for a in aggregates]
-    table = lowering.emit(lowering.fresh_name("grouped"), [Draft(block, [*leading, *computed])], distinct=not aggregates)
+    table = lowering.emit(
+        lowering.fresh_name("grouped"), [Draft(block, [*leading, *computed])], distinct=not aggregates
+    )
     grouped = Grouped(block)
     terms = lowering.read(grouped, table, None)
     grouped.learn(
@@ -128,12 +134,12 @@ def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Se
     for node in group.expressions:
         if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
             raise UnsupportedError(f"{node.key.upper()} is not supported", span=lowering.span(group))
-        node = _meant(lowering, block, node, items)
-        if aggregate_calls(node):
-            raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(node))
-        term = translate(lowering, block, node)
+        meant = _meant(lowering, block, node, items)
+        if aggregate_calls(meant):
+            raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(meant))
+        term = translate(lowering, block, meant)
         if isinstance(term, Constant):
-            raise UnsupportedError("grouping by a constant is not supported", span=lowering.span(node))
+            raise UnsupportedError("grouping by a constant is not supported", span=lowering.span(meant))
         lowering.typed(term, block)
         terms.append(block.resolve_term(term))
     return list(dict.fromkeys(terms))
@@ -144,7 +150,9 @@ def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp
     if isinstance(node, exp.Literal) and not node.is_string:
         at = int(node.this) if str(node.this).isdigit() else 0
         if not 1 <= at <= len(items):
-            raise UnknownNameError(f"there is no column number {node.this} in the select list", span=lowering.span(node))
+            raise UnknownNameError(
+                f"there is no column number {node.this} in the select list", span=lowering.span(node)
+            )
         return items[at - 1].unalias()
     if isinstance(node, exp.Column) and not node.table and block.resolve(None, node.name, lowering.span(node)) is None:
         for item in items:
@@ -153,9 +161,7 @@ def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp
     return node
 
 
-def _direct(
-    lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups: Sequence[Term]
-) -> list[Output] | None:
+def _direct(lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups: Sequence[Term]) -> list[Output] | None:
     """The outputs over the ungrouped block, where each is an aggregate or a group, and all groups are there."""
     outputs, seen = [], set()
     for at, node in enumerate(items):
@@ -213,4 +219,3 @@ def _one_row(lowering: Lowering, block: Block) -> bool:
         if isinstance(t, Variable) and block.root(t.name) in fixed
     }
     return bool(relation.key) and {k.lower() for k in relation.key} <= columns
-

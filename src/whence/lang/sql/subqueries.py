@@ -74,7 +74,9 @@ def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -
             hint="aggregate it (min, max, ...) without GROUP BY, or fix every key column with =",
         )
     output = draft.outputs[0]
-    fallback = draft.when_empty[0] if draft.when_empty else Constant(None, lowering.typed(output.term, draft.block).type)
+    fallback = (
+        draft.when_empty[0] if draft.when_empty else Constant(None, lowering.typed(output.term, draft.block).type)
+    )
     found = lowering.emit(lowering.fresh_name("scalar"), [draft], distinct=False, span=span)
     always = draft.when_empty is not None and not found.free
     left_out_anyway = strict and isinstance(fallback, Constant) and fallback.value is None
@@ -109,7 +111,9 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
     values = lowering.emit(lowering.fresh_name("values"), [draft], distinct=True, span=span)
     drafts = _equal_or_unknown(block, lowering, row, values, span)
     doubtful = lowering.emit(lowering.fresh_name("not_in"), drafts, distinct=True, span=span)
-    equal = lowering.emit(lowering.fresh_name("in"), [_equal(block, lowering, row, values, span)], distinct=True, span=span)
+    equal = lowering.emit(
+        lowering.fresh_name("in"), [_equal(block, lowering, row, values, span)], distinct=True, span=span
+    )
     yes, no, open_ = block.child(), block.child(), block.child()
     yes.atoms.append(_import_call(yes, equal, span))
     no.negations.append(_import_call(no, doubtful, span))
@@ -150,7 +154,9 @@ def _equal_or_unknown(
 ) -> list[Draft]:
     """What may not be called NOT IN: equal to a value; not NULL beside a NULL value; NULL beside any value."""
     if len(row) != 1:
-        raise UnsupportedError("NOT IN over several columns that can be NULL is not supported", span=span, hint="use NOT EXISTS")
+        raise UnsupportedError(
+            "NOT IN over several columns that can be NULL is not supported", span=span, hint="use NOT EXISTS"
+        )
     beside_null, null = block.child(), block.child()
     beside_null.import_term(row[0])
     value = lowering.read(beside_null, values, span)[0]
@@ -215,7 +221,12 @@ def _plain_atom(outer: Block, inner: Block) -> Atom | None:
                 column, value = (left, right) if isinstance(left, Variable) and left.name in names else (right, left)
             case _:
                 return None
-        if not isinstance(column, Variable) or column.name in given or column.name in theirs or not uses(value) <= theirs.keys():
+        if (
+            not isinstance(column, Variable)
+            or column.name in given
+            or column.name in theirs
+            or not uses(value) <= theirs.keys()
+        ):
             return None
         if names.count(column.name) != 1:
             return None

@@ -36,9 +36,13 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
             case exp.PrimaryKey():
                 key.extend(e.find(exp.Identifier) or e for e in part.expressions)
             case exp.Identifier():
-                raise UnsupportedError(f"column {part.name!r} has no type", span=span_of(part, source), hint=f"write {part.name} STRING")
+                raise UnsupportedError(
+                    f"column {part.name!r} has no type", span=span_of(part, source), hint=f"write {part.name} STRING"
+                )
             case _:
-                raise UnsupportedError(f"{part.sql('spark')} is not supported in CREATE TABLE", span=span_of(part, source))
+                raise UnsupportedError(
+                    f"{part.sql('spark')} is not supported in CREATE TABLE", span=span_of(part, source)
+                )
     key_names = tuple(_known(i, columns, source) for i in key)
     columns = [Column(c.name, c.type, c.nullable and c.name not in key_names, span=c.span) for c in columns]
     properties, partition = _properties(node, columns, source)
@@ -51,7 +55,9 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
             column_name = _find(wish, columns, where)
         ttl = TimeToLive(to_microseconds(text, place), column_name)
     elif "ttl_column" in properties:
-        raise UnsupportedError("ttl_column needs a ttl", span=properties["ttl_column"][1], hint="add 'ttl' = '10 minutes'")
+        raise UnsupportedError(
+            "ttl_column needs a ttl", span=properties["ttl_column"][1], hint="add 'ttl' = '10 minutes'"
+        )
     rest = tuple((k, v) for k, (v, _) in sorted(properties.items()) if k not in ("ttl", "ttl_column"))
     relation = Relation(
         name,
@@ -68,7 +74,9 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
 
 def table_name(node: exp.Expr, source: Source) -> str:
     if not isinstance(node, exp.Table) or node.args.get("db") is not None:
-        raise UnsupportedError("a name with a schema is not supported", span=span_of(node, source), hint="use a plain name")
+        raise UnsupportedError(
+            "a name with a schema is not supported", span=span_of(node, source), hint="use a plain name"
+        )
     if "$" in node.name:
         raise UnsupportedError("names with $ are kept for whence's own relations", span=span_of(node, source))
     return node.name
@@ -138,5 +146,7 @@ def _properties(
                 pass
             case _:
                 text = part.sql("spark") or part.key
-                raise UnsupportedError(f"{text} is not supported in CREATE TABLE", span=span or span_of(node.this, source))
+                raise UnsupportedError(
+                    f"{text} is not supported in CREATE TABLE", span=span or span_of(node.this, source)
+                )
     return found, partition

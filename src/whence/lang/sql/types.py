@@ -52,8 +52,9 @@ def to_type(kind: exp.DataType, span: Span | None) -> Type:
         precision, scale = (*numbers, 10, 0)[:2] if len(numbers) != 1 else (numbers[0], 0)
         if not 0 < precision <= MAX_PRECISION or not 0 <= scale <= precision:
             raise TypeMismatchError(
-                f"DECIMAL({precision},{scale}) is not a type: 1 to {MAX_PRECISION} digits, of them 0 to all after the point",
+                f"DECIMAL({precision},{scale}) is not a type",
                 span=span,
+                hint=f"it has 1 to {MAX_PRECISION} digits, and at most as many of them after the point",
             )
         return DecimalType(precision, scale)
     if kind.this is exp.DataType.Type.ARRAY and len(kind.expressions) == 1:
@@ -71,11 +72,15 @@ def to_microseconds(text: str, span: Span | None) -> int:
     """`10 minutes`, `1 hour 30 minutes`, `500 milliseconds`."""
     parts = re.findall(r"(\d+)\s*([a-zA-Z]+)", text)
     total = sum(int(number) * _UNIT.get(unit.lower().removesuffix("s"), 0) for number, unit in parts)
-    if total <= 0 or re.sub(r"\d+\s*[a-zA-Z]+", "", text).strip() or any(
-        unit.lower().removesuffix("s") not in _UNIT for _, unit in parts
+    if (
+        total <= 0
+        or re.sub(r"\d+\s*[a-zA-Z]+", "", text).strip()
+        or any(unit.lower().removesuffix("s") not in _UNIT for _, unit in parts)
     ):
         raise TypeMismatchError(
-            f"{text!r} is not a length of time", span=span, hint="write for example '90 seconds', '10 minutes' or '7 days'"
+            f"{text!r} is not a length of time",
+            span=span,
+            hint="write for example '90 seconds', '10 minutes' or '7 days'",
         )
     return total
 

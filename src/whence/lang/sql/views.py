@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from whence.errors import UnsupportedError
 from whence.lang.sql.block import Block
+from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.known import Known
 from whence.lang.sql.lowering import Draft, Lowering
-from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.query import draft_parts
 from whence.lang.sql.tables import table_name
@@ -28,7 +28,9 @@ def create_view(node: exp.Create, known: Known, source: Source, span: Span) -> C
     for part in node.args["properties"].expressions if node.args.get("properties") else ():
         if not isinstance(part, exp.MaterializedProperty):
             text = part.sql("spark") or part.key
-            raise UnsupportedError(f"{text} is not supported in CREATE VIEW", span=span_of(part, source) or span_of(target, source))
+            raise UnsupportedError(
+                f"{text} is not supported in CREATE VIEW", span=span_of(part, source) or span_of(target, source)
+            )
         materialized = True
     if node.expression is None:
         raise UnsupportedError("CREATE VIEW needs AS SELECT ...", span=span_of(target, source))
@@ -97,7 +99,9 @@ def _take_name(lowering: Lowering, old: str, columns: list[str], span: Span | No
                 return replace(item, atom=atom(item.atom))
         return item
 
-    lowering.rules = [Rule(atom(r.head), tuple(literal(x) for x in r.body), r.sign, span=r.span) for r in lowering.rules]
+    lowering.rules = [
+        Rule(atom(r.head), tuple(literal(x) for x in r.body), r.sign, span=r.span) for r in lowering.rules
+    ]
 
 
 def lower_query(name: str, query: exp.Expr, known: Known, source: Source) -> Program:
@@ -105,4 +109,3 @@ def lower_query(name: str, query: exp.Expr, known: Known, source: Source) -> Pro
     lowering = start(name, known, source)
     define(lowering, query, [], span_of(query, source))
     return lowering.program()
-

@@ -41,7 +41,11 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
         case CreateTable():
             return _table(statement)
         case CreateView(name=name, definition=definition):
-            head = "CREATE" + (" OR REPLACE" if statement.replace else "") + (" MATERIALIZED" if statement.materialized else "")
+            head = (
+                "CREATE"
+                + (" OR REPLACE" if statement.replace else "")
+                + (" MATERIALIZED" if statement.materialized else "")
+            )
             exists = " IF NOT EXISTS" if statement.if_not_exists else ""
             columns = ", ".join(name_sql(c) for c in definition.relations[-1].column_names)
             return f"{head} VIEW{exists} {name_sql(name)}({columns}) AS\n{_query(definition, schemas)}"
@@ -89,11 +93,12 @@ def _query(program: Program, schemas: Mapping[str, Relation]) -> str:
         rules[rule.head.relation].append(rule)
     writer = _RuleWriter(schemas, names)
     itself = view.name in recursive
-    ctes = [
-        f"{name_sql(names[r.name])}({', '.join(name_sql(c) for c in r.column_names)}) AS (\n{_indent(writer.relation(r, rules[r.name]))}\n)"
-        for r in program.relations
-        if r is not view or itself
-    ]
+    ctes = []
+    for relation in program.relations:
+        if relation is not view or itself:
+            columns = ", ".join(name_sql(c) for c in relation.column_names)
+            select = _indent(writer.relation(relation, rules[relation.name]))
+            ctes.append(f"{name_sql(names[relation.name])}({columns}) AS (\n{select}\n)")
     text = f"SELECT * FROM {name_sql(names[view.name])}" if itself else writer.relation(view, rules[view.name])
     if ctes:
         text = f"WITH {'RECURSIVE ' if recursive else ''}" + ", ".join(ctes) + f"\n{text}"
@@ -211,7 +216,11 @@ class _Body:
     def _add(self, literal: object, implied: set[str], alias: str) -> None:
         match literal:
             case Negation(atom=atom):
-                tests = [self._equal(atom, at, term, alias) for at, term in enumerate(atom.terms) if not isinstance(term, Wildcard)]
+                tests = [
+                    self._equal(atom, at, term, alias)
+                    for at, term in enumerate(atom.terms)
+                    if not isinstance(term, Wildcard)
+                ]
                 where = f" WHERE {' AND '.join(tests)}" if tests else ""
                 self.conditions.append(f"NOT EXISTS (SELECT 1 FROM {self.writer.table(atom.relation)} {alias}{where})")
             case Condition(term=Call(function="isnotnull", arguments=(Variable(name=name),))) if name in implied:

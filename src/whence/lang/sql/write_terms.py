@@ -90,10 +90,18 @@ def _call(function: str, arguments: tuple[Term, ...], sub: Callable[[Term, int],
         case "like", (value, pattern):
             return _PREDICATE, f"{sub(value, _PREDICATE + 1)} LIKE {sub(pattern, _PREDICATE + 1)}"
         case "like", (value, pattern, escape):
-            return _PREDICATE, f"{sub(value, _PREDICATE + 1)} LIKE {sub(pattern, _PREDICATE + 1)} ESCAPE {sub(escape, _PRIMARY)}"
+            return (
+                _PREDICATE,
+                f"{sub(value, _PREDICATE + 1)} LIKE {sub(pattern, _PREDICATE + 1)} ESCAPE {sub(escape, _PRIMARY)}",
+            )
         case "if", (_, _, _):
             return _PRIMARY, _case(Call("if", arguments), sub)
-        case "add_interval", (date, Constant(value=int() as months), Constant(value=int() as days), Constant(value=int() as rest)):
+        case "add_interval", (
+            date,
+            Constant(value=int() as months),
+            Constant(value=int() as days),
+            Constant(value=int() as rest),
+        ):
             interval = _interval(months, days, rest)
             if interval is not None:
                 return 6, f"{sub(date, 6)} + {interval}"
@@ -152,5 +160,7 @@ def constant_sql(value: Value, type_: Type) -> str:
 
 
 def _text(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    escaped = (
+        value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
+    )
     return f"'{escaped}'"

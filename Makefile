@@ -1,0 +1,38 @@
+# Everything a developer types. Set-up happens by itself, in .venv, and again only when pyproject.toml changes.
+
+PYTHON_IN_VENV := .venv/bin/python
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format bench clean
+
+help: ## Show what can be typed
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+run: $(READY) ## Run the example: a real backbone network loses links, and its views follow
+	@$(PYTHON_IN_VENV) -m whence run examples/backbone/backbone.sql --echo --rows 6 --changes examples/backbone/failures.sql
+
+test: check ## Run everything that must pass: the checks, then the tests
+	@$(PYTHON_IN_VENV) -m pytest
+
+check: $(READY) ## Run the linter, the format check and the type checker
+	@$(PYTHON_IN_VENV) -m ruff check .
+	@$(PYTHON_IN_VENV) -m ruff format --check .
+	@$(PYTHON_IN_VENV) -m mypy
+
+format: $(READY) ## Reformat the code and fix what the linter can fix
+	@$(PYTHON_IN_VENV) -m ruff check --fix .
+	@$(PYTHON_IN_VENV) -m ruff format .
+
+bench: $(READY) ## Compare whence with recomputing in DuckDB
+	@$(PYTHON_IN_VENV) benchmarks/reference.py
+
+setup: $(READY) ## Only set up: find Python, make .venv, install what is needed
+
+clean: ## Remove everything that set-up, tests and tools have made
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@sh scripts/setup.sh
+	@touch $(READY)

@@ -1,0 +1,65 @@
+"""whence: materialized views that keep themselves up to date, and know where every row came from."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whence import errors
+    from whence.database import Database, connect
+    from whence.errors import (
+        ArityError,
+        ConvergenceError,
+        DataError,
+        DuplicateNameError,
+        EvaluationError,
+        InternalError,
+        ParseError,
+        StateError,
+        StratificationError,
+        TypeMismatchError,
+        UnknownNameError,
+        UnsafeRuleError,
+        UnsupportedError,
+        WhenceError,
+    )
+
+    __version__: str
+
+__all__ = [
+    "ArityError",
+    "ConvergenceError",
+    "DataError",
+    "Database",
+    "DuplicateNameError",
+    "EvaluationError",
+    "InternalError",
+    "ParseError",
+    "StateError",
+    "StratificationError",
+    "TypeMismatchError",
+    "UnknownNameError",
+    "UnsafeRuleError",
+    "UnsupportedError",
+    "WhenceError",
+    "__version__",
+    "connect",
+    "errors",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a name when it is first used, so that `import whence` costs next to nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module 'whence' has no attribute {name!r}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("whence")
+    if name in ("Database", "connect"):
+        return getattr(import_module("whence.database"), name)
+    errors = import_module("whence.errors")
+    return errors if name == "errors" else getattr(errors, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,170 @@
+"""Which way a term moves while the min or max that it is computed from improves.
+
+During a recursion a min can still fall and a max still rise. What is computed from it must follow: `c + 1` falls with
+c, `10 - c` rises, and a comparison such as `c < 10` may become true (FALSE counts as less than TRUE) but never false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+from whence.errors import StratificationError
+from whence.functions.typing import common_type
+from whence.model.terms import Aggregate, Call, Cast, Constant, Term, Variable, children, walk
+from whence.model.types import DOUBLE, TIMESTAMP, Type
+
+
+class Direction(Enum):
+    FALLS = -1
+    RISES = 1
+
+    @property
+    def opposite(self) -> Direction:
+        return Direction(-self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Moving:
+    """A value that moves in one direction, because of that aggregate. What does not move is None."""
+
+    direction: Direction
+    aggregate: Aggregate
+
+    @property
+    def because(self) -> str:
+        """Why nothing final can be said of the value yet."""
+        better = "smaller" if self.aggregate.function == "min" else "larger"
+        return f"{self.aggregate.function} can still make the value {better} while the recursion runs"
+
+    def with_sign(self, sign: int) -> Moving:
+        return self if sign > 0 else Moving(self.direction.opposite, self.aggregate)
+
+
+# How a function's value moves with each argument: 1 along with it, -1 against it, 0 in no known way. The last holds for
+# all further arguments.
+MONOTONE: Mapping[str, tuple[int, ...]] = {
+    "+": (1,),
+    "-": (1, -1),
+    "least": (1,),
+    "greatest": (1,),
+    "floor": (1,),
+    "ceil": (1,),
+    "round": (1, 0),
+    "sqrt": (1,),
+    "exp": (1,),
+    "ln": (1,),
+    "date_add": (1,),
+    "date_sub": (1, -1),
+    "add_months": (1,),
+    "add_interval": (1,),
+    "datediff": (1, -1),
+    "<": (-1, 1),
+    "<=": (-1, 1),
+    ">": (1, -1),
+    ">=": (1, -1),
+    "and": (1,),
+    "or": (1,),
+    "not": (-1,),
+}
+SCALING = ("*", "/", "div")
+EQUALITY = ("=", "!=", "<=>", "in")
+
+
+class Compass:
+    """The directions of a rule's terms, given those of its variables."""
+
+    def __init__(self, variables: Mapping[str, Moving], type_of: Callable[[Term], Type]) -> None:
+        self.variables = variables
+        self.type_of = type_of
+        # Products and quotients that are monotone only if the other factor is never negative.
+        self.assumed: list[Call] = []
+
+    def moving(self, term: Term) -> Moving | None:
+        """How the term moves. Raises StratificationError where it may move either way."""
+        found: dict[int, Moving | None] = {}
+        # From the inside out, without recursion: a generated sum can be deeper than Python's stack.
+        for part in reversed(list(walk(term))):
+            found[id(part)] = self.combine(part, [found[id(child)] for child in children(part)])
+        return found[id(term)]
+
+    def combine(self, term: Term, inside: list[Moving | None]) -> Moving | None:
+        if isinstance(term, Variable):
+            return self.variables.get(term.name)
+        moving = next((move for move in inside if move is not None), None)
+        if moving is None:
+            return None
+        match term:
+            case Call(function="isnotnull"):
+                # No value becomes NULL again.
+                return Moving(Direction.RISES, moving.aggregate)
+            case Call(function="isnull"):
+                return Moving(Direction.FALLS, moving.aggregate)
+            case Call(function=function) if function in SCALING:
+                signs = self.scale(term, inside)
+            case Call(function="-", arguments=(_,)):
+                signs = (-1,)
+            case Call(function=function) if function in MONOTONE:
+                signs = MONOTONE[function]
+            case Cast() if _keeps_order(self.type_of(term.term), term.type):
+                signs = (1,)
+            case _:
+                raise _no_direction(term, moving)
+        return _together(term, inside, signs)
+
+    def scale(self, term: Call, inside: list[Moving | None]) -> tuple[int, ...]:
+        """`c * 2` moves with c, `c * -2` against it, and `c * q` with it if q is not negative, which is assumed."""
+        left, right = term.arguments
+        if term.function != "*" and inside[1] is not None:
+            raise _no_direction(term, inside[1])
+        factor = _number(right if inside[1] is None else left)
+        if factor is None or (inside[0] is not None and inside[1] is not None):
+            self.assumed.append(term)
+            return (1, 1)
+        return (1, 1) if factor >= 0 else (-1, -1)
+
+
+def _together(term: Term, inside: list[Moving | None], signs: tuple[int, ...]) -> Moving | None:
+    result: Moving | None = None
+    for position, move in enumerate(inside):
+        if move is None:
+            continue
+        sign = signs[min(position, len(signs) - 1)]
+        if sign == 0 or (result is not None and result.direction is not move.with_sign(sign).direction):
+            raise _no_direction(term, move)
+        result = result or move.with_sign(sign)
+    return result
+
+
+def _no_direction(term: Term, moving: Moving) -> StratificationError:
+    if isinstance(term, Call) and term.function in EQUALITY:
+        message = f"this compares for equality, but {moving.because}"
+    else:
+        what = term.function if isinstance(term, Call) else "this term"
+        message = f"the result of {what} may move either way, for {moving.because}"
+    return StratificationError(
+        message,
+        span=term.span,
+        related=[(f"the {moving.aggregate.function} is here", moving.aggregate.span)],
+        hint="+, -, least, greatest, and * or / by a positive constant follow the value; compute anything else in a "
+        "relation of its own that reads the recursive one",
+    )
+
+
+def _number(term: Term) -> int | float | Decimal | None:
+    """The number that a term is, if it is one, perhaps with a sign."""
+    match term:
+        case Constant(value=bool()):
+            return None
+        case Constant(value=int() | float() | Decimal() as value):
+            return value
+        case Call(function="-", arguments=(Constant(value=int() | float() | Decimal() as value),)):
+            return -value
+    return None
+
+
+def _keeps_order(source: Type, target: Type) -> bool:
+    """Between numbers and between times: the larger one stays the larger one, or becomes equal."""
+    return any(common_type([source, target, kind]) == kind for kind in (DOUBLE, TIMESTAMP))

@@ -1,0 +1,81 @@
+"""The `whence` command: what was typed, and what the shell gets back."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from io import TextIOWrapper
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from whence.cli.run import add_run
+from whence.errors import InternalError, WhenceError
+
+FAILED = 1
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code: 0, 1 for an error that is explained on stderr, 2 for wrong usage."""
+    options = parser().parse_args(arguments)
+    # What a database finds worth knowing about a program comes as a warning.
+    logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A character that the terminal's encoding lacks is shown by its number.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        options.command(options)
+        sys.stdout.flush()
+    except WhenceError as error:
+        complain(error)
+        return FAILED
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough. What is still buffered must not raise once more when Python exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    whence = argparse.ArgumentParser(
+        prog="whence",
+        description="Views in SQL or Datalog that follow their data.",
+        epilog="`whence COMMAND --help` tells more about a command.",
+    )
+    whence.add_argument("--version", action=Version, help="show the installed version and exit")
+    commands = whence.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    add_run(commands)
+    return whence
+
+
+class Version(argparse.Action):
+    """Looked up only when asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(nargs=0, **options)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        try:
+            installed = version("whence")
+        except PackageNotFoundError:
+            installed = "from source, not installed"
+        sys.stdout.write(f"whence {installed}\n")
+        parser.exit()
+
+
+def complain(error: WhenceError) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    first, _, rest = str(error).partition("\n")
+    console.print(Text(first, style="bold red"))
+    if rest:
+        console.print(Text(rest))
+    if isinstance(error, InternalError):
+        console.print(Text("this is a bug in whence, not in your program"))

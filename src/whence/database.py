@@ -1,0 +1,232 @@
+"""The public face of whence: a database whose views follow its tables."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+from whence.engines.engine import Engine
+from whence.engines.reference.engine import ReferenceEngine
+from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.errors import ParseError, StateError, TypeMismatchError, UnsupportedError
+from whence.model.catalog import Catalog
+from whence.model.schema import Relation
+from whence.model.types import Row, Type
+from whence.model.updates import Commit
+from whence.session.batch import Batch, Delete, Insert, ignores_missing
+from whence.session.history import changes
+from whence.session.session import Session
+from whence.session.subscriptions import Callback, Subscription
+from whence.sources.rows import read_rows
+from whence.sources.text import decode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def connect(
+    target: object = None,
+    *,
+    engine: str | None = None,
+    maintenance: str = "auto",
+    max_rounds: int = DEFAULT_LIMITS.rounds,
+) -> Database:
+    """A new database, in memory.
+
+    `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths.
+    """
+    if engine not in (None, "reference"):
+        raise UnsupportedError(f"there is no engine {engine!r} yet", hint='leave it out, or take engine="reference"')
+    if isinstance(target, str | os.PathLike):
+        raise UnsupportedError(
+            f"a database that is kept in a directory ({os.fspath(target)}) is not there yet",
+            hint="connect() gives a database in memory",
+        )
+    if target is not None:
+        what = "a Spark session" if type(target).__module__.startswith("pyspark.") else f"a {type(target).__name__}"
+        raise UnsupportedError(f"a database on {what} is not there yet", hint="connect() gives a database in memory")
+    if maintenance not in ("auto", "recompute"):
+        raise UnsupportedError(f"there is no maintenance {maintenance!r} yet", hint='there is "auto" and "recompute"')
+    return Database(ReferenceEngine(Limits(rounds=max_rounds)))
+
+
+class Database:
+    """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._session = Session(engine)
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def execute(
+        self, sql: str | bytes, *, name: str = "<sql>", directory: str | os.PathLike[str] = "."
+    ) -> Commit | None:
+        """Run SQL statements, separated by `;`, and return the commit of the last one, if it did anything.
+
+        Nothing runs unless all of the text can be understood; then each statement is a commit of its own. `name` is
+        what errors call the text; files that it mentions are looked for in `directory`.
+        """
+        from whence.lang.sql.parse import parse_sql
+        from whence.session.statements import apply_statement
+
+        text = _program(sql, name)
+        with self._changing() as session:
+            statements = parse_sql(text, session.definitions.catalog(), name)
+            if not statements:
+                raise ParseError("the program is empty")
+            commit = None
+            for statement in statements:
+                commit = apply_statement(session, statement, Path(directory))
+            return commit
+
+    def rules(self, text: str | bytes, *, name: str = "<rules>", directory: str | os.PathLike[str] = ".") -> Commit:
+        """Add a Datalog program: relations with rules become views, facts and `.input` files rows of tables."""
+        from whence.lang.datalog.parse import parse_datalog
+        from whence.session.rules import apply_rules
+
+        text = _program(text, name)
+        with self._changing() as session:
+            return apply_rules(session, parse_datalog(text, name), Path(directory))
+
+    def function(self, name: str, function: Callable[..., object], *, returns: str | Type) -> None:
+        """Make a Python function callable in SQL and rules. It gets None for NULL, and must be deterministic."""
+        from whence.session.functions import with_function
+
+        with self._changing() as session:
+            session.definitions = with_function(session.definitions, name, function, returns)
+
+    def insert(self, relation: str, rows: object) -> Commit:
+        """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
+        with self._changing() as session:
+            table = session.definitions.table(relation)
+            return self._commit([Insert(table, read_rows(rows, table))])
+
+    def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
+        """Take rows out of a table, one copy for each row given. Rows that are not there are an error, or ignored."""
+        with self._changing() as session:
+            table = session.definitions.table(relation)
+            return self._commit([Delete(table, read_rows(rows, table), ignores_missing(missing))])
+
+    def batch(self) -> Batch:
+        """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
+        with self._reading():
+            return Batch(self._table, self._commit)
+
+    def advance(self, moment: object) -> Commit:
+        """Move event time forward, and drop the rows whose time to live has passed."""
+        with self._changing() as session:
+            return session.advance(moment)
+
+    def rows(self, relation: str) -> set[Row]:
+        """The rows of a table or view, each once."""
+        with self._reading() as session:
+            counts = session.engine.counts(session.definitions.relation(relation).name)
+            return {row for row, count in counts.items() if count > 0}
+
+    def table(self, relation: str) -> pa.Table:
+        """The rows of a table or view, sorted, with duplicates."""
+        from whence.session.arrow import contents_table
+
+        with self._reading() as session:
+            found = session.definitions.relation(relation)
+            return contents_table(found, session.engine.counts(found.name))
+
+    def query(self, sql: str | bytes) -> pa.Table:
+        """The answer to a SELECT over tables and views."""
+        from whence.session.query import run_query
+
+        text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
+        with self._reading() as session:
+            return run_query(text, session.definitions, self.table)
+
+    def changes(self, relation: str, since: int | None = None) -> pa.Table:
+        """What was inserted and deleted by the commits after version `since`, or by all of them."""
+        from whence.session.arrow import changes_table
+
+        if isinstance(since, bool) or not isinstance(since, int | None):
+            raise TypeMismatchError(f"since is the version of a commit, a number, not {since!r}")
+        with self._reading() as session:
+            found = session.definitions.relation(relation)
+            return changes_table(found, changes(found, session.history.since(found.name, since or 0)))
+
+    def subscribe(self, relation: str, callback: Callback) -> Subscription:
+        """Call `callback` with an Arrow table of the changes, as `changes` gives them, after every commit that made
+        any. The handle's `cancel()` ends it.
+        """
+        if not callable(callback):
+            raise TypeMismatchError(f"subscribe needs something that can be called, not a {type(callback).__name__}")
+        with self._reading() as session:
+            return session.subscriptions.add(session.definitions.relation(relation).name, callback)
+
+    def catalog(self) -> Catalog:
+        """The tables and views that there are, with their columns, and the registered functions."""
+        with self._reading() as session:
+            return session.definitions.catalog()
+
+    @property
+    def version(self) -> int:
+        """The version of the latest commit; 0 before the first."""
+        return self._session.version
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What is worth knowing about the definitions so far, and no error."""
+        return tuple(self._session.notices)
+
+    def close(self) -> None:
+        """No more calls. Closing again does nothing."""
+        with self._lock:
+            self._closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with self._lock:
+            if self._closed:
+                raise StateError("this database is closed", hint="connect() opens another one")
+            yield self._session
+
+    @contextmanager
+    def _changing(self) -> Iterator[Session]:
+        """Subscribers hear of it outside of the lock, so that they may wait for other users of the database."""
+        try:
+            with self._reading() as session:
+                yield session
+        finally:
+            self._session.subscriptions.deliver()
+
+    def _table(self, relation: str) -> Relation:
+        with self._reading() as session:
+            return session.definitions.table(relation)
+
+    def _commit(self, changes: list[Insert | Delete]) -> Commit:
+        with self._changing() as session:
+            draft = session.draft()
+            for change in changes:
+                if session.definitions.table(change.relation.name) != change.relation:
+                    raise StateError(f"table {change.relation.name!r} has changed since the batch began")
+                change.add_to(draft)
+            return session.commit(draft)
+
+
+def _program(text: object, name: str) -> str:
+    """The text of a program, which must not be empty."""
+    if isinstance(text, bytes):
+        text = decode(text, name, ParseError)
+    if not isinstance(text, str):
+        raise TypeMismatchError(f"a program is text, not a {type(text).__name__}")
+    if not text.strip():
+        raise ParseError("the program is empty")
+    return text

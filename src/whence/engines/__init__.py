@@ -1,0 +1,1 @@
+"""The engines: one small protocol, and the ways to keep its promise."""

@@ -1,0 +1,1 @@
+"""Naive evaluation, slow and plain: the oracle that every other engine is tested against."""

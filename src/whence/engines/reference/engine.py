@@ -1,0 +1,102 @@
+"""The reference engine: after every change, the views that could differ are computed again from nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from whence.analysis.analyze import Analysis
+from whence.analysis.components import Component
+from whence.engines.engine import Functions
+from whence.engines.reference.evaluate import NO_FUNCTIONS, Evaluator
+from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.engines.reference.tables import EMPTY, Table
+from whence.model.program import Program
+from whence.model.rules import Atom, Negation, Rule
+from whence.model.types import Row
+from whence.model.updates import Delta, Update
+
+
+class ReferenceEngine:
+    """State is one table per relation. Tables are replaced, never changed, so a call that raises leaves no trace."""
+
+    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._limits = limits
+        self._analysis = Analysis(Program(), {}, ())
+        self._evaluator = Evaluator(self._analysis, NO_FUNCTIONS, limits)
+        self._tables: dict[str, Table] = {}
+
+    def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        kept = {
+            name: self._tables[name]
+            for name, relation in analysis.relations.items()
+            if name in self._tables and self._analysis.relations[name].columns == relation.columns
+        }
+        before, after = _definitions(self._analysis), _definitions(analysis)
+        stale = {name for name in analysis.relations if name not in kept or before.get(name) != after.get(name)}
+        evaluator = Evaluator(analysis, functions, self._limits)
+        tables, deltas = _bring_up_to_date(evaluator, dict.fromkeys(analysis.relations, EMPTY) | kept, update, stale)
+        self._analysis, self._evaluator, self._tables = analysis, evaluator, tables
+        return deltas
+
+    def apply(self, update: Update) -> Mapping[str, Delta]:
+        self._tables, deltas = _bring_up_to_date(self._evaluator, self._tables, update, stale=set())
+        return deltas
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        return MappingProxyType(self._tables[relation].counts)
+
+
+def _bring_up_to_date(
+    evaluator: Evaluator, before: Mapping[str, Table], update: Update, stale: set[str]
+) -> tuple[dict[str, Table], dict[str, Delta]]:
+    """The tables after the update, and how they differ. What is stale counts as changed whatever the update says."""
+    tables = dict(before)
+    deltas: dict[str, Delta] = {}
+    for name, delta in update.deltas.items():
+        if delta:
+            tables[name] = Table(_plus(before[name].counts, delta))
+            deltas[name] = delta
+    for component in evaluator.derived:
+        concerned = {*component.relations, *_inputs(component)}
+        if stale.isdisjoint(concerned) and deltas.keys().isdisjoint(concerned):
+            continue
+        for name, table in evaluator.component(component, tables).items():
+            delta = _difference(table.counts, before[name].counts)
+            if delta:
+                # An unchanged table keeps its indexes.
+                tables[name] = table
+                deltas[name] = delta
+    return tables, deltas
+
+
+def _inputs(component: Component) -> Iterator[str]:
+    for rule in component.rules:
+        for literal in rule.body:
+            match literal:
+                case Atom(relation=relation) | Negation(atom=Atom(relation=relation)):
+                    yield relation
+
+
+def _definitions(analysis: Analysis) -> dict[str, tuple[bool, list[Rule]]]:
+    """What the rows of every view follow from: whether it is a set, and its rules."""
+    definitions: dict[str, tuple[bool, list[Rule]]] = {}
+    for rule in analysis.program.rules:
+        name = rule.head.relation
+        definitions.setdefault(name, (analysis.relations[name].distinct, []))[1].append(rule)
+    return definitions
+
+
+def _plus(counts: Mapping[Row, int], delta: Delta) -> dict[Row, int]:
+    total = dict(counts)
+    for row, change in delta.items():
+        total[row] = total.get(row, 0) + change
+        if not total[row]:
+            del total[row]
+    return total
+
+
+def _difference(after: Mapping[Row, int], before: Mapping[Row, int]) -> dict[Row, int]:
+    difference = {row: count - before.get(row, 0) for row, count in after.items() if count != before.get(row, 0)}
+    difference.update((row, -count) for row, count in before.items() if row not in after)
+    return difference

@@ -1,0 +1,81 @@
+"""A recursive component: R := T(R) from empty, until nothing changes.
+
+Each round computes all relations of the component from those of the round before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from whence.analysis.wording import relation_named
+from whence.engines.reference.tables import EMPTY, Table
+from whence.engines.reference.view import View
+from whence.errors import ConvergenceError
+from whence.functions.text import shown
+from whence.model.rules import Comparison, Rule
+from whence.model.terms import Call, Cast, Skolem, Term, walk
+from whence.model.types import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a recursion that makes new values may go: rounds, and rows in one of its relations.
+
+    A recursion that only passes on the values it finds comes to an end by itself and is not limited.
+    """
+
+    rounds: int = 1_000
+    rows: int = 5_000_000
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def fixpoint(views: Sequence[View], below: Mapping[str, Table], limits: Limits) -> dict[str, Table]:
+    limited = any(makes_values(rule.rule) for view in views for rule in view.rules)
+    tables = {view.name: EMPTY for view in views}
+    rounds = 0
+    while True:
+        around = {**below, **tables}
+        following = {view.name: Table(view.counts(around, limits.rows if limited else None)) for view in views}
+        changed = [view for view in views if following[view.name].counts != tables[view.name].counts]
+        if not changed:
+            return tables
+        if limited and rounds >= limits.rounds:
+            raise _endless(changed, around, following, rounds)
+        tables = following
+        rounds += 1
+
+
+def makes_values(rule: Rule) -> bool:
+    """Whether the rule can yield values that its input does not hold."""
+    computed: list[Term] = list(rule.head.terms)
+    for literal in rule.body:
+        if isinstance(literal, Comparison) and literal.op == "=":
+            computed += (literal.left, literal.right)
+    return any(isinstance(inner, Call | Cast | Skolem) for term in computed for inner in walk(term))
+
+
+def _endless(
+    changed: Sequence[View], before: Mapping[str, Table], after: Mapping[str, Table], rounds: int
+) -> ConvergenceError:
+    """The error that names the rules whose rows were still new in the last round."""
+    guilty: list[tuple[View, Rule, Row]] = []
+    for view in changed:
+        fresh = after[view.name].counts.keys() - before[view.name].counts.keys()
+        for each in view.rules:
+            alone = View(view.relation, [each]).counts(before)
+            guilty += [(view, each.rule, row) for row in alone if row in fresh][:1]
+    view, rule, row = guilty[0]
+    return ConvergenceError(
+        f"{relation_named(view.name)} does not come to an end: after {rounds:,} rounds it still gets new rows, "
+        f"such as ({', '.join(map(shown, row))})",
+        span=rule.span,
+        related=[("this rule keeps producing new rows too", other.span) for _, other, _ in guilty[1:]],
+        hint=(
+            "stop it with a condition on the value that grows, or keep the best row only, with min or max"
+            if not any(view.folds for view in changed)
+            else "around some cycle the values get better every time, so there is no best one"
+        ),
+    )

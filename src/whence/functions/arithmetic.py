@@ -1,0 +1,248 @@
+"""The operators + - * / div % with Spark's result types, and ANSI errors for overflow and division by zero."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from whence.errors import EvaluationError
+from whence.functions.dates import shift_days
+from whence.functions.numeric import CONTEXT, RANGES, finite, infix, misfit, rescale
+from whence.functions.resolve import (
+    NUMBER,
+    Builtin,
+    Resolved,
+    accept,
+    cast_hint,
+    check_arity,
+    constant_integer,
+    mismatch,
+)
+from whence.functions.widening import adjusted, as_decimal, common_type, is_exact, is_integer, is_number
+from whence.model.terms import Call, Term
+from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, STRING, DecimalType, Type
+
+DecimalRule = Callable[[DecimalType, DecimalType], DecimalType]
+
+
+def _sum_type(a: DecimalType, b: DecimalType) -> DecimalType:
+    scale = max(a.scale, b.scale)
+    return adjusted(max(a.precision - a.scale, b.precision - b.scale) + scale + 1, scale)
+
+
+def _product_type(a: DecimalType, b: DecimalType) -> DecimalType:
+    return adjusted(a.precision + b.precision + 1, a.scale + b.scale)
+
+
+def _quotient_type(a: DecimalType, b: DecimalType) -> DecimalType:
+    scale = max(6, a.scale + b.precision + 1)
+    return adjusted(a.precision - a.scale + b.scale + scale, scale)
+
+
+def _remainder_type(a: DecimalType, b: DecimalType) -> DecimalType:
+    scale = max(a.scale, b.scale)
+    return adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
+
+
+def _operand_decimal(term: Term, kind: Type) -> DecimalType:
+    """An exact operand's type as a DECIMAL. An integer constant has as many digits as it shows."""
+    constant = constant_integer(term)
+    return as_decimal(kind) if constant is None else DecimalType(len(str(abs(constant))), 0)
+
+
+def _numbers(call: Call, types: tuple[Type, ...], rule: DecimalRule) -> Resolved:
+    """Two numbers of any types: DOUBLE beats DECIMAL beats BIGINT beats INT."""
+    if not all(is_number(kind) or kind == NULL for kind in types):
+        raise mismatch(call, types, hint=_number_hint(call, types))
+    common = common_type(types)
+    if common is None or common in (NULL, DOUBLE):
+        return Resolved(DOUBLE, (DOUBLE, DOUBLE))
+    if isinstance(common, DecimalType):
+        # Operands stay as they are: decimal arithmetic takes integers, and rounds the exact result once.
+        known = tuple(common if kind == NULL else kind for kind in types)
+        left, right = (_operand_decimal(term, kind) for term, kind in zip(call.arguments, known, strict=True))
+        return Resolved(rule(left, right), known)
+    return Resolved(common, (common, common))
+
+
+def _number_hint(call: Call, types: tuple[Type, ...]) -> str | None:
+    for argument, kind in zip(call.arguments, types, strict=True):
+        if kind == STRING:
+            return "concat() or || joins text" if all(t == STRING for t in types) else cast_hint(argument, DOUBLE)
+    return None
+
+
+def _resolve_add(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    left, right = types
+    if left == DATE and (is_integer(right) or right == NULL):
+        return Resolved(DATE, (DATE, right))
+    if right == DATE and (is_integer(left) or left == NULL):
+        return Resolved(DATE, (left, DATE))
+    return _numbers(call, types, _sum_type)
+
+
+def _resolve_subtract(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 1, 2)
+    if len(types) == 1:
+        kind = accept(call, 0, NUMBER, types[0])
+        return Resolved(kind, (kind,))
+    left, right = types
+    if left == DATE and (is_integer(right) or right == NULL):
+        return Resolved(DATE, (DATE, right))
+    if right == DATE and left in (DATE, NULL):
+        return Resolved(INT, (DATE, DATE))
+    return _numbers(call, types, _sum_type)
+
+
+def _resolve_multiply(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    return _numbers(call, types, _product_type)
+
+
+def _resolve_divide(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    if all(map(is_integer, types)):
+        # An INT divides as exactly as the DOUBLE it would become, and errors show it as it was written.
+        return Resolved(DOUBLE, tuple(INT if kind == INT else DOUBLE for kind in types))
+    return _numbers(call, types, _quotient_type)
+
+
+def _resolve_remainder(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    return _numbers(call, types, _remainder_type)
+
+
+def _resolve_div(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    if not all(is_exact(kind) or kind == NULL for kind in types):
+        raise mismatch(call, types, hint="div takes whole numbers and DECIMALs; floor(a / b) works on DOUBLE")
+    return Resolved(BIGINT, types)
+
+
+def _checked(
+    symbol: str,
+    kind: Type,
+    plain: Callable[[Any, Any], Any],
+    in_decimal: Callable[[decimal.Decimal, decimal.Decimal], decimal.Decimal],
+) -> Callable[..., Any]:
+    """The binary operator on numbers of one type, whose result must fit `kind`."""
+    if isinstance(kind, DecimalType):
+        fit = rescale(kind)
+
+        def on_decimals(a: decimal.Decimal, b: decimal.Decimal) -> decimal.Decimal:
+            result = fit(in_decimal(a, b))
+            if result is None:
+                raise misfit(infix(a, symbol, b), kind)
+            return result
+
+        return on_decimals
+    if kind == DOUBLE:
+        return lambda a, b: finite(plain(a, b), lambda: infix(a, symbol, b))
+    limits = RANGES[kind]
+
+    def on_integers(a: int, b: int) -> int:
+        result: int = plain(a, b)
+        if result in limits:
+            return result
+        raise misfit(infix(a, symbol, b), kind)
+
+    return on_integers
+
+
+def _add(resolved: Resolved) -> Callable[..., Any]:
+    if resolved.result == DATE:
+        if resolved.arguments[0] == DATE:
+            return shift_days
+        return lambda days, date: shift_days(date, days)
+    return _checked("+", resolved.result, operator.add, CONTEXT.add)
+
+
+def _subtract(resolved: Resolved) -> Callable[..., Any]:
+    if len(resolved.arguments) == 1:
+        return _negate(resolved.result)
+    if resolved.result == DATE:
+        return lambda date, days: shift_days(date, -days)
+    if resolved.arguments[0] == DATE:
+        return _days_between
+    return _checked("-", resolved.result, operator.sub, CONTEXT.subtract)
+
+
+def _days_between(end: datetime.date, start: datetime.date) -> int:
+    return (end - start).days
+
+
+def _negate(kind: Type) -> Callable[..., Any]:
+    if isinstance(kind, DecimalType):
+        return lambda a: CONTEXT.minus(a) if a else a
+    if kind == DOUBLE:
+        return lambda a: 0.0 - a
+    limits = RANGES[kind]
+
+    def negative(a: int) -> int:
+        if -a in limits:
+            return -a
+        raise misfit(f"-({a})", kind)
+
+    return negative
+
+
+def _multiply(resolved: Resolved) -> Callable[..., Any]:
+    return _checked("*", resolved.result, operator.mul, CONTEXT.multiply)
+
+
+def _divide(resolved: Resolved) -> Callable[..., Any]:
+    return _refusing_zero("/", _checked("/", resolved.result, operator.truediv, CONTEXT.divide))
+
+
+def _remainder(resolved: Resolved) -> Callable[..., Any]:
+    # Python's % takes the divisor's sign, SQL's the dividend's.
+    plain = math.fmod if resolved.result == DOUBLE else _truncated_remainder
+    return _refusing_zero("%", _checked("%", resolved.result, plain, CONTEXT.remainder))
+
+
+def _truncated_remainder(a: int, b: int) -> int:
+    rest = abs(a) % abs(b)
+    return -rest if a < 0 else rest
+
+
+def _div(resolved: Resolved) -> Callable[..., Any]:
+    if any(isinstance(kind, DecimalType) for kind in resolved.arguments):
+        whole: Callable[[Any, Any], int] = _whole_quotient_of_decimals
+    else:
+        whole = _whole_quotient
+    return _refusing_zero("div", _checked("div", BIGINT, whole, CONTEXT.divide_int))
+
+
+def _whole_quotient(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _whole_quotient_of_decimals(a: decimal.Decimal | int, b: decimal.Decimal | int) -> int:
+    return int(CONTEXT.divide_int(a, b))
+
+
+def _refusing_zero(symbol: str, divide: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(a: Any, b: Any) -> Any:
+        if b:
+            return divide(a, b)
+        raise EvaluationError(
+            f"division by zero: {infix(a, symbol, b)}", hint="nullif(divisor, 0) makes the result NULL instead"
+        )
+
+    return checked
+
+
+ARITHMETIC = (
+    Builtin("+", _resolve_add, _add),
+    Builtin("-", _resolve_subtract, _subtract),
+    Builtin("*", _resolve_multiply, _multiply),
+    Builtin("/", _resolve_divide, _divide),
+    Builtin("div", _resolve_div, _div),
+    Builtin("%", _resolve_remainder, _remainder),
+)

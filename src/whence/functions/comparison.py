@@ -1,0 +1,161 @@
+"""= != < <= > >= <=> in greatest least: one order for all of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whence.errors import TypeMismatchError
+from whence.functions.order import sort_key
+from whence.functions.resolve import (
+    Builtin,
+    Evaluator,
+    Operand,
+    Resolved,
+    cast_hint,
+    check_arity,
+    check_time,
+    is_text_constant,
+    mismatch,
+    never,
+    plain,
+)
+from whence.functions.widening import common_type, is_exact
+from whence.model.terms import Call
+from whence.model.types import BOOLEAN, DATE, NULL, STRING, TIMESTAMP, Type, Value
+
+
+def comparable(call: Call, types: tuple[Type, ...]) -> Type:
+    """The type that all arguments are compared as; raises TypeMismatchError where there is none.
+
+    STRING constants among dates are read as dates, since that is how people write them: d >= '1994-01-01'.
+    """
+    texts = [argument for argument in call.arguments if is_text_constant(argument)]
+    others = [kind for argument, kind in zip(call.arguments, types, strict=True) if not is_text_constant(argument)]
+    common = common_type(others)
+    if common not in (DATE, TIMESTAMP):
+        common = common_type(types)
+        if common is None:
+            raise _incomparable(call, types)
+        return common
+    for text in texts:
+        check_time(text, common)
+    return common
+
+
+def _incomparable(call: Call, types: tuple[Type, ...]) -> TypeMismatchError:
+    """Blames the first argument that does not go with one before it."""
+    left, right = next(
+        (left, right)
+        for right in range(1, len(types))
+        for left in range(right)
+        if common_type((types[left], types[right])) is None
+    )
+    hint = None
+    if types[left] == STRING:
+        hint = cast_hint(call.arguments[left], types[right])
+    elif types[right] == STRING:
+        hint = cast_hint(call.arguments[right], types[left])
+    # Of two sides neither is more wrong than the other; in a list it is the later one.
+    span = call.span if len(types) == 2 else call.arguments[right].span or call.span
+    return mismatch(call, (types[left], types[right]), span=span, hint=hint)
+
+
+def _compared(call: Call, types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """What the arguments are widened to. Exact numbers stay as they are: Python compares them exactly."""
+    common = comparable(call, types)
+    if all(is_exact(kind) or kind == NULL for kind in types):
+        return types
+    return tuple(common for _ in types)
+
+
+def _resolve_comparison(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    return Resolved(BOOLEAN, _compared(call, types))
+
+
+def _resolve_in(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, None)
+    return Resolved(BOOLEAN, _compared(call, types))
+
+
+def _resolve_extreme(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, None)
+    common = comparable(call, types)
+    return Resolved(common, tuple(common for _ in types))
+
+
+def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Resolved], Callable[..., bool]]:
+    def python(resolved: Resolved) -> Callable[..., bool]:
+        key = sort_key(resolved.arguments[0])
+        if key is None:
+            return compare
+        return lambda left, right: compare(key(left), key(right))
+
+    return python
+
+
+def _same(left: Operand, right: Operand) -> Evaluator:
+    first, second = left.evaluate, right.evaluate
+    # None is equal to None only, which is just what <=> asks for.
+    return lambda environment: first(environment) == second(environment)
+
+
+def _in(needle: Operand, *options: Operand) -> Evaluator:
+    value_of = needle.evaluate
+    constants = {option.evaluate({}) for option in options if option.constant}
+    others = [option.evaluate for option in options if not option.constant]
+    null_constant = None in constants
+    constants.discard(None)
+
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        value = value_of(environment)
+        if value is None:
+            return None
+        if value in constants:
+            return True
+        unknown = null_constant
+        for option in others:
+            other = option(environment)
+            if other is None:
+                unknown = True
+            elif other == value:
+                return True
+        return None if unknown else False
+
+    return evaluate
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[[Resolved], Callable[..., Evaluator]]:
+    """greatest and least skip NULLs, and are NULL when there is nothing else."""
+
+    def python(resolved: Resolved) -> Callable[..., Evaluator]:
+        key = sort_key(resolved.result)
+
+        def build(*operands: Operand) -> Evaluator:
+            evaluators = [operand.evaluate for operand in operands]
+
+            def evaluate(environment: Mapping[str, Value]) -> Value:
+                values = [value for each in evaluators if (value := each(environment)) is not None]
+                return choose(values, key=key, default=None)  # type: ignore[no-any-return]
+
+            return evaluate
+
+        return build
+
+    return python
+
+
+COMPARISON = (
+    Builtin("=", _resolve_comparison, plain(operator.eq)),
+    Builtin("!=", _resolve_comparison, plain(operator.ne)),
+    Builtin("<", _resolve_comparison, _ordering(operator.lt)),
+    Builtin("<=", _resolve_comparison, _ordering(operator.le)),
+    Builtin(">", _resolve_comparison, _ordering(operator.gt)),
+    Builtin(">=", _resolve_comparison, _ordering(operator.ge)),
+    Builtin("<=>", _resolve_comparison, plain(_same), strict=False, nullable=never),
+    Builtin("in", _resolve_in, plain(_in), strict=False),
+    Builtin("greatest", _resolve_extreme, _extreme(max), strict=False, nullable=all),
+    Builtin("least", _resolve_extreme, _extreme(min), strict=False, nullable=all),
+)

@@ -1,0 +1,136 @@
+"""Functions of dates and timestamps."""
+
+from __future__ import annotations
+
+import datetime
+from calendar import monthrange
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any
+
+from whence.errors import EvaluationError, TypeMismatchError, did_you_mean
+from whence.functions.resolve import (
+    DAY,
+    INTEGER,
+    MOMENT,
+    TEXT,
+    Builtin,
+    Parameter,
+    Resolved,
+    accept,
+    check_arity,
+    constant_integer,
+    is_text_constant,
+    plain,
+    takes,
+)
+from whence.functions.text import shown
+from whence.functions.timetext import midnight
+from whence.model.terms import Call
+from whence.model.types import DATE, INT, NULL, TIMESTAMP, Type
+
+DAY_OR_MOMENT = Parameter(
+    "a DATE or a TIMESTAMP",
+    lambda given: given if given in (DATE, TIMESTAMP) else DATE if given == NULL else None,
+    DATE,
+)
+
+
+def shift_days(date: datetime.date, days: int) -> datetime.date:
+    try:
+        return date + datetime.timedelta(days=days)
+    except OverflowError:
+        raise _out_of_calendar(f"{shown(date)} + {days} days") from None
+
+
+def shift_months(date: Any, months: int) -> Any:
+    """The same day of a later month, or that month's last day where it has fewer days."""
+    years, month = divmod(date.year * 12 + date.month - 1 + months, 12)
+    if not datetime.MINYEAR <= years <= datetime.MAXYEAR:
+        raise _out_of_calendar(f"{shown(date)} + {months} months")
+    return date.replace(year=years, month=month + 1, day=min(date.day, monthrange(years, month + 1)[1]))
+
+
+def _out_of_calendar(expression: str) -> EvaluationError:
+    return EvaluationError(f"{expression} is outside the years {datetime.MINYEAR} to {datetime.MAXYEAR}")
+
+
+def _resolve_add_interval(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 4, 4)
+    start = accept(call, 0, DAY_OR_MOMENT, types[0])
+    amounts = tuple(accept(call, position, INTEGER, types[position]) for position in (1, 2, 3))
+    if start == DATE and constant_integer(call.arguments[3]) != 0:
+        start = TIMESTAMP
+    return Resolved(start, (start, *amounts))
+
+
+def _add_interval(start: Any, months: int, days: int, microseconds: int) -> Any:
+    moved = shift_days(shift_months(start, months), days)
+    if not microseconds:
+        return moved
+    try:
+        return moved + datetime.timedelta(microseconds=microseconds)
+    except OverflowError:
+        raise _out_of_calendar(f"{shown(moved)} + {microseconds} microseconds") from None
+
+
+_TRUNCATIONS: dict[str, Callable[[datetime.datetime], datetime.datetime]] = {
+    "year": lambda moment: midnight(moment.replace(month=1, day=1)),
+    "quarter": lambda moment: midnight(moment.replace(month=moment.month - (moment.month - 1) % 3, day=1)),
+    "month": lambda moment: midnight(moment.replace(day=1)),
+    "week": lambda moment: midnight(shift_days(moment, -moment.weekday())),
+    "day": midnight,
+    "hour": lambda moment: moment.replace(minute=0, second=0, microsecond=0),
+    "minute": lambda moment: moment.replace(second=0, microsecond=0),
+    "second": lambda moment: moment.replace(microsecond=0),
+    "millisecond": lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000),
+    "microsecond": lambda moment: moment,
+}
+_SPELLINGS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
+
+
+def _truncation(unit: str) -> Callable[[datetime.datetime], datetime.datetime] | None:
+    name = unit.lower()
+    return _TRUNCATIONS.get(_SPELLINGS.get(name, name))
+
+
+def _resolve_date_trunc(call: Call, types: tuple[Type, ...]) -> Resolved:
+    resolved = takes(TEXT, MOMENT, returns=TIMESTAMP)(call, types)
+    unit = call.arguments[0]
+    if is_text_constant(unit) and _truncation(str(unit.value)) is None:
+        raise TypeMismatchError(
+            f"date_trunc() knows no unit {shown(unit.value)}",
+            span=unit.span or call.span,
+            hint=did_you_mean(str(unit.value), _TRUNCATIONS) or f"one of {', '.join(_TRUNCATIONS)}",
+        )
+    return resolved
+
+
+def _date_trunc(unit: str, moment: datetime.datetime) -> datetime.datetime:
+    truncate = _truncation(unit)
+    if truncate is None:
+        raise EvaluationError(f"date_trunc() knows no unit {shown(unit)}", hint=f"one of {', '.join(_TRUNCATIONS)}")
+    return truncate(moment)
+
+
+def _part(name: str, parameter: Parameter, part: Callable[[Any], int]) -> Builtin:
+    return Builtin(name, takes(parameter, returns=INT), plain(part))
+
+
+DATES = (
+    _part("year", DAY_OR_MOMENT, attrgetter("year")),
+    _part("quarter", DAY_OR_MOMENT, lambda date: (date.month + 2) // 3),
+    _part("month", DAY_OR_MOMENT, attrgetter("month")),
+    _part("day", DAY_OR_MOMENT, attrgetter("day")),
+    # Sunday is 1.
+    _part("dayofweek", DAY_OR_MOMENT, lambda date: date.isoweekday() % 7 + 1),
+    _part("hour", MOMENT, attrgetter("hour")),
+    _part("minute", MOMENT, attrgetter("minute")),
+    _part("second", MOMENT, attrgetter("second")),
+    Builtin("date_add", takes(DAY, INTEGER, returns=DATE), plain(shift_days)),
+    Builtin("date_sub", takes(DAY, INTEGER, returns=DATE), plain(lambda date, days: shift_days(date, -days))),
+    Builtin("datediff", takes(DAY, DAY, returns=INT), plain(lambda end, start: (end - start).days)),
+    Builtin("add_months", takes(DAY, INTEGER, returns=DATE), plain(shift_months)),
+    Builtin("add_interval", _resolve_add_interval, plain(_add_interval)),
+    Builtin("date_trunc", _resolve_date_trunc, plain(_date_trunc)),
+)

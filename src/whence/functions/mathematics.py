@@ -1,0 +1,156 @@
+"""abs, round, floor, sqrt and other functions of numbers."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Callable
+from typing import Any
+
+from whence.errors import EvaluationError, TypeMismatchError
+from whence.functions.numeric import CONTEXT, RANGES, exact_decimal, finite, misfit, rescale
+from whence.functions.resolve import (
+    APPROXIMATE,
+    INTEGER,
+    NUMBER,
+    Builtin,
+    Resolved,
+    accept,
+    always,
+    check_arity,
+    constant_integer,
+    plain,
+    takes,
+)
+from whence.functions.text import shown
+from whence.functions.widening import MAX_PRECISION, is_integer
+from whence.model.terms import Call
+from whence.model.types import BIGINT, DOUBLE, DecimalType, Type, Value
+
+# Every number rounds to 0 here, since no DOUBLE has as many digits before the point.
+_NOTHING_LEFT = -400
+
+
+def _abs(resolved: Resolved) -> Callable[..., Any]:
+    limits = RANGES.get(resolved.result)
+    if limits is None:
+        return abs
+
+    def absolute(value: int) -> int:
+        if -value in limits:
+            return abs(value)
+        raise misfit(f"abs({value})", resolved.result)
+
+    return absolute
+
+
+def _round_type(kind: Type, digits: int) -> Type:
+    if not isinstance(kind, DecimalType):
+        return kind
+    # Rounding 9.9 up to 10 takes one more digit before the point.
+    integral = kind.precision - kind.scale + 1
+    if digits < 0:
+        return DecimalType(min(MAX_PRECISION, max(integral, 1 - digits)), 0)
+    scale = min(kind.scale, digits)
+    return DecimalType(min(MAX_PRECISION, integral + scale), scale)
+
+
+def _resolve_round(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 1, 2)
+    kind = accept(call, 0, NUMBER, types[0])
+    if len(types) == 1:
+        return Resolved(_round_type(kind, 0), (kind,))
+    accept(call, 1, INTEGER, types[1])
+    digits = constant_integer(call.arguments[1])
+    if digits is None:
+        # The number of digits decides the type of the result, so it cannot differ from row to row.
+        raise TypeMismatchError(
+            "argument 2 of round() must be a constant integer", span=call.arguments[1].span or call.span
+        )
+    return Resolved(_round_type(kind, digits), (kind, types[1]))
+
+
+def _round(resolved: Resolved) -> Callable[..., Any]:
+    kind = resolved.result
+    if isinstance(kind, DecimalType):
+        fit = rescale(kind)
+    limits = RANGES.get(kind)
+
+    def half_up(value: Any, digits: int = 0) -> Value:
+        digits = max(digits, _NOTHING_LEFT)
+        number = exact_decimal(value) if kind == DOUBLE else decimal.Decimal(value)
+        exponent = int(number.as_tuple().exponent)
+        # There is nothing to round, and quantize would only append zeros.
+        rounded = number if exponent >= -digits else CONTEXT.quantize(number, decimal.Decimal((0, (1,), -digits)))
+        if kind == DOUBLE:
+            return finite(float(rounded), lambda: f"round({shown(value)}, {digits})")
+        result = int(rounded) if limits is not None else fit(rounded)
+        if result is None or (limits is not None and result not in limits):
+            raise misfit(f"round({shown(value)}, {digits})", kind)
+        return result
+
+    return half_up
+
+
+def _whole_type(arguments: tuple[Type, ...]) -> Type:
+    (kind,) = arguments
+    if isinstance(kind, DecimalType):
+        return DecimalType(min(MAX_PRECISION, kind.precision - kind.scale + 1), 0)
+    return BIGINT
+
+
+def _whole(name: str, function: Callable[[Any], int]) -> Builtin:
+    """floor and ceil: DECIMAL stays DECIMAL, everything else becomes BIGINT."""
+
+    def python(resolved: Resolved) -> Callable[..., Any]:
+        if is_integer(resolved.arguments[0]):
+            return int
+        if isinstance(resolved.result, DecimalType):
+            return lambda value: decimal.Decimal(function(value))
+        limits = RANGES[BIGINT]
+
+        def whole(value: float) -> int:
+            result = function(value)
+            if result in limits:
+                return result
+            raise misfit(f"{name}({shown(value)})", BIGINT)
+
+        return whole
+
+    return Builtin(name, takes(NUMBER, returns=_whole_type), python)
+
+
+def _sign(value: Any) -> float:
+    return float((value > 0) - (value < 0))
+
+
+def _natural_logarithm(value: float) -> float | None:
+    # Spark gives NULL, not an error, where the logarithm does not exist.
+    return math.log(value) + 0.0 if value > 0 else None
+
+
+def _on_doubles(name: str, function: Callable[..., float], parameters: int = 1) -> Builtin:
+    def compute(*values: float) -> float:
+        try:
+            return finite(function(*values), lambda: _written(name, values))
+        except (ValueError, OverflowError):
+            raise EvaluationError(f"{_written(name, values)} is not a finite DOUBLE") from None
+
+    return Builtin(name, takes(*[APPROXIMATE] * parameters, returns=DOUBLE), plain(compute))
+
+
+def _written(name: str, values: tuple[float, ...]) -> str:
+    return f"{name}({', '.join(map(shown, values))})"
+
+
+MATHEMATICS = (
+    Builtin("abs", takes(NUMBER, returns=lambda arguments: arguments[0]), _abs),
+    Builtin("round", _resolve_round, _round),
+    _whole("floor", math.floor),
+    _whole("ceil", math.ceil),
+    Builtin("sign", takes(NUMBER, returns=DOUBLE), plain(_sign)),
+    Builtin("ln", takes(APPROXIMATE, returns=DOUBLE), plain(_natural_logarithm), nullable=always),
+    _on_doubles("sqrt", math.sqrt),
+    _on_doubles("exp", math.exp),
+    _on_doubles("power", math.pow, 2),
+)

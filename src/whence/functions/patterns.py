@@ -1,0 +1,85 @@
+"""like and rlike."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+
+from whence.errors import EvaluationError, ParseError
+from whence.functions.resolve import TEXT, Builtin, Resolved, Resolver, plain, takes
+from whence.functions.text import shown
+from whence.model.terms import Call, Constant
+from whence.model.types import BOOLEAN, Type
+
+
+def _like(text: str, pattern: str, escape: str = "\\") -> bool:
+    return _like_pattern(pattern, escape).fullmatch(text) is not None
+
+
+def _rlike(text: str, pattern: str) -> bool:
+    return _regular_expression(pattern).search(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
+    """% matches any characters, _ exactly one, and the escape character takes the meaning from either."""
+    if len(escape) != 1:
+        raise EvaluationError(f"the escape of LIKE must be one character, not {shown(escape)}")
+    parts = []
+    characters = iter(pattern)
+    for character in characters:
+        if character == escape:
+            escaped = next(characters, None)
+            if escaped is None or escaped not in ("%", "_", escape):
+                raise EvaluationError(
+                    f"in the LIKE pattern {shown(pattern)} the escape {escape} stands before neither % nor _",
+                    hint=f"write {escape}{escape} for the character itself",
+                )
+            parts.append(re.escape(escaped))
+        elif character == "%":
+            parts.append(".*")
+        elif character == "_":
+            parts.append(".")
+        else:
+            parts.append(re.escape(character))
+    return re.compile("".join(parts), re.DOTALL)
+
+
+@lru_cache(maxsize=1024)
+def _regular_expression(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    # Repetition counts and nesting beyond what the machine can do are no re.error.
+    except (re.error, OverflowError, RecursionError) as error:
+        raise EvaluationError(f"{shown(pattern)} is not a regular expression: {error}") from None
+
+
+def _checking_constants(resolve: Resolver, check: Callable[..., object]) -> Resolver:
+    """Refuses a constant pattern that is not one right away, not when the first row comes."""
+
+    def resolve_pattern(call: Call, types: tuple[Type, ...]) -> Resolved:
+        resolved = resolve(call, types)
+        constants = [argument.value for argument in call.arguments[1:] if isinstance(argument, Constant)]
+        if len(constants) == len(call.arguments) - 1 and None not in constants:
+            try:
+                check(*constants)
+            except EvaluationError as error:
+                raise ParseError(error.message, span=call.arguments[1].span or call.span, hint=error.hint) from None
+        return resolved
+
+    return resolve_pattern
+
+
+def _check_like(pattern: str, escape: str = "\\") -> object:
+    return _like_pattern(pattern, escape)
+
+
+PATTERNS = (
+    Builtin(
+        "like",
+        _checking_constants(takes(TEXT, TEXT, TEXT, optional=1, returns=BOOLEAN), _check_like),
+        plain(_like),
+    ),
+    Builtin("rlike", _checking_constants(takes(TEXT, TEXT, returns=BOOLEAN), _regular_expression), plain(_rlike)),
+)

@@ -1,0 +1,194 @@
+"""What a built-in function is, and the tools its family uses to check a call's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeGuard
+
+from whence.errors import ArityError, TypeMismatchError
+from whence.functions.text import shortened, shown
+from whence.functions.timetext import parse_date, parse_timestamp
+from whence.functions.widening import is_integer, is_number
+from whence.model.span import Span
+from whence.model.terms import Call, Constant, Term
+from whence.model.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    Type,
+    Value,
+)
+
+Evaluator: TypeAlias = Callable[[Mapping[str, Value]], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A call's result type, and the types its arguments are implicitly widened to first."""
+
+    result: Type
+    arguments: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A compiled argument. Of a constant or a variable more is known, for shorter closures."""
+
+    evaluate: Evaluator
+    constant: bool = False
+    variable: str | None = None
+
+
+Resolver: TypeAlias = Callable[[Call, tuple[Type, ...]], Resolved]
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A built-in function.
+
+    `python` makes the implementation for the resolved types. A strict function is NULL when an argument is; its
+    implementation takes the other values and gives the result. Any other function decides itself which arguments to
+    evaluate: its implementation takes Operands and gives an Evaluator. `nullable` says whether the result can be
+    NULL, from whether each argument can.
+    """
+
+    name: str
+    resolve: Resolver
+    python: Callable[[Resolved], Callable[..., Any]]
+    strict: bool = True
+    nullable: Callable[[Sequence[bool]], bool] = any
+
+
+def plain(function: Callable[..., Any]) -> Callable[[Resolved], Callable[..., Any]]:
+    """An implementation that is the same for all types."""
+    return lambda _: function
+
+
+def never(_nullable: Sequence[bool]) -> bool:
+    return False
+
+
+def always(_nullable: Sequence[bool]) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a function takes in one place. `accept` gives the type the argument is widened to, or None."""
+
+    description: str
+    accept: Callable[[Type], Type | None]
+    cast: Type | None = None
+
+
+def exactly(kind: Type) -> Parameter:
+    return Parameter(f"a {kind}", lambda given: kind if given in (kind, NULL) else None, kind)
+
+
+TEXT = exactly(STRING)
+TRUTH = exactly(BOOLEAN)
+INTEGER = Parameter(
+    "an INT or BIGINT", lambda given: given if is_integer(given) else INT if given == NULL else None, INT
+)
+NUMBER = Parameter("a number", lambda given: given if is_number(given) else DOUBLE if given == NULL else None, DOUBLE)
+APPROXIMATE = Parameter("a number", lambda given: DOUBLE if is_number(given) or given == NULL else None, DOUBLE)
+# Functions of dates take a timestamp's date, and functions of the time of day a date's midnight, as in Spark.
+DAY = Parameter("a DATE", lambda given: DATE if given in (DATE, TIMESTAMP, NULL) else None, DATE)
+MOMENT = Parameter("a TIMESTAMP", lambda given: TIMESTAMP if given in (DATE, TIMESTAMP, NULL) else None, TIMESTAMP)
+ARRAY = Parameter(
+    "an ARRAY",
+    lambda given: given if isinstance(given, ArrayType) else ArrayType(NULL) if given == NULL else None,
+)
+ANYTHING = Parameter("a value", lambda given: given)
+
+
+def takes(*parameters: Parameter, returns: Type | Callable[[tuple[Type, ...]], Type], optional: int = 0) -> Resolver:
+    """The resolver of a function with these parameters, the last `optional` of which may be left out."""
+
+    def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
+        check_arity(call, len(parameters) - optional, len(parameters))
+        arguments = tuple(accept(call, position, parameters[position], kind) for position, kind in enumerate(types))
+        return Resolved(returns if isinstance(returns, Type) else returns(arguments), arguments)
+
+    return resolve
+
+
+def accept(call: Call, position: int, parameter: Parameter, given: Type) -> Type:
+    """The type that the argument at `position` is widened to; raises where the parameter does not take it."""
+    argument = call.arguments[position]
+    target = parameter.accept(given)
+    if target is not None:
+        return target
+    if parameter.cast in (DATE, TIMESTAMP) and is_text_constant(argument):
+        check_time(argument, parameter.cast)
+        return parameter.cast
+    place = f"argument {position + 1} of " if len(call.arguments) > 1 else ""
+    raise TypeMismatchError(
+        f"{place}{title(call.function)} must be {parameter.description}, not {given}",
+        span=argument.span or call.span,
+        hint=None if parameter.cast is None else cast_hint(argument, parameter.cast),
+    )
+
+
+def check_arity(call: Call, least: int, most: int | None) -> None:
+    count = len(call.arguments)
+    if least <= count and (most is None or count <= most):
+        return
+    if most is None:
+        wanted = f"at least {least}"
+    elif least == most:
+        wanted = str(least)
+    else:
+        wanted = f"{least} to {most}" if most - least > 1 else f"{least} or {most}"
+    plural = "" if wanted in ("1", "at least 1") else "s"
+    raise ArityError(f"{title(call.function)} takes {wanted} argument{plural}, not {count}", span=call.span)
+
+
+def is_text_constant(term: Term) -> TypeGuard[Constant]:
+    return isinstance(term, Constant) and term.type == STRING and term.value is not None
+
+
+def check_time(constant: Constant, kind: Type) -> None:
+    """Raises unless a STRING constant that stands in for a DATE or TIMESTAMP reads as one."""
+    parse = parse_date if kind == DATE else parse_timestamp
+    if parse(str(constant.value)) is None:
+        example = "1994-01-31" if kind == DATE else "1994-01-31 12:00:00"
+        raise TypeMismatchError(
+            f"{shown(constant.value)} is not a {kind}", span=constant.span, hint=f"write it like '{example}'"
+        )
+
+
+def constant_integer(term: Term) -> int | None:
+    """The value of an integer constant, also behind a minus sign; None for anything else."""
+    match term:
+        case Constant(value=int() as value, type=kind) if is_integer(kind):
+            return value
+        case Call(function="-", arguments=(Constant(value=int() as value, type=kind),)) if is_integer(kind):
+            return -value
+    return None
+
+
+def title(function: str) -> str:
+    """A function's name in a message: `'+'` for an operator, `substring()` for the rest."""
+    operator = not function.replace("_", "").isalnum() or function in ("and", "or", "not", "in", "like", "rlike", "div")
+    return f"'{function}'" if operator else f"{function}()"
+
+
+def cast_hint(argument: Term, kind: Type) -> str:
+    """How to make the argument one of `kind`, in the user's own words where they are known."""
+    words = shortened(argument.span.text) if argument.span is not None else "..."
+    return f"CAST({words} AS {kind}) converts it"
+
+
+def mismatch(
+    call: Call, types: Sequence[Type], *, span: Span | None = None, hint: str | None = None
+) -> TypeMismatchError:
+    """The error for an operator that does not work on arguments of these types together."""
+    listed = " and ".join(map(str, types))
+    return TypeMismatchError(f"{title(call.function)} does not work on {listed}", span=span or call.span, hint=hint)

@@ -1,0 +1,194 @@
+"""From the syntax of a body to alternatives of literals: `;` written out, `!` pushed inwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from lark import Token
+
+from whence.errors import ParseError
+from whence.functions.builtin import BUILTINS
+from whence.lang.datalog import syntax
+from whence.lang.datalog.intrinsics import INTRINSICS, REFUSED
+from whence.lang.datalog.limits import EXPANSION_LIMIT, check_depth, deeper
+from whence.lang.datalog.literals import is_quoted
+from whence.lang.datalog.pieces import Alternatives, NegatedGroup, Piece, Pieces
+from whence.lang.datalog.places import Places
+from whence.lang.datalog.syntax import Formula, Node, Placed
+from whence.lang.datalog.terms import Terms
+from whence.lang.datalog.types import Types
+from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Negation
+from whence.model.span import Span
+from whence.model.terms import Call, Term, Variable
+
+# In SQL's logic as well: where one is unknown, so is the other.
+_OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
+
+
+class Bodies:
+    """Makes the body of one rule."""
+
+    def __init__(self, places: Places, types: Types, relations: frozenset[str], taken: Callable[[str], bool]) -> None:
+        self._places = places
+        self._relations = relations
+        self.terms = Terms(places, types, self._inner, taken)
+
+    def alternatives(self, formula: Formula, around: Placed) -> Alternatives:
+        return self._alternatives(formula, 0, self._places.span(around), grouped=False)
+
+    def _inner(self, formula: Formula, nesting: int) -> Alternatives:
+        """The body of an aggregate."""
+        span = self._places.between(formula[0][0], formula[-1][-1])
+        return self._alternatives(formula, nesting, span, grouped=False)
+
+    def _alternatives(self, formula: Formula, nesting: int, span: Span, *, grouped: bool) -> Alternatives:
+        found: list[Pieces] = []
+        for conjunction in formula:
+            lowered = (self._literal(node, nesting, grouped=grouped) for node in conjunction)
+            found.extend(self._product(lowered, span))
+        return self._limited(found, span)
+
+    def _product(self, factors: Iterable[Alternatives], span: Span) -> Alternatives:
+        """One of each, in every combination."""
+        products: Alternatives = ((),)
+        for alternatives in factors:
+            if len(alternatives) == 1:
+                products = tuple([pieces + alternatives[0] for pieces in products])
+            else:
+                products = self._limited([left + right for left in products for right in alternatives], span)
+        return products
+
+    def _limited(self, alternatives: list[Pieces], span: Span) -> Alternatives:
+        if len(alternatives) > EXPANSION_LIMIT:
+            raise ParseError(
+                f"this stands for more than {EXPANSION_LIMIT} rules once its ';' are written out",
+                span=span,
+                hint="give each group in parentheses a relation of its own",
+            )
+        return tuple(alternatives)
+
+    def _literal(self, node: Node, nesting: int, *, grouped: bool) -> Alternatives:
+        match node:
+            case syntax.Group(formula=formula):
+                span = self._places.span(node)
+                return self._alternatives(formula, deeper(nesting, span), span, grouped=True)
+            case syntax.Negation(mark=Token(type="BANG"), operand=operand):
+                return self._negated(operand, deeper(nesting, self._places.span(node)))
+            case syntax.Negation(mark=mark, operand=syntax.Call() as call) if self._is_atom(call):
+                raise ParseError(
+                    f"{mark!s} does not negate a relation",
+                    span=self._places.span(mark),
+                    hint=f"write !{call.name!s}(...)",
+                )
+            case syntax.Connected(parts=parts) if not grouped:
+                raise ParseError(
+                    f"{parts[1]!s} needs parentheses around it",
+                    span=self._places.span(parts[1]) if isinstance(parts[1], Token) else None,
+                    hint="or write ',' for and, ';' for or",
+                )
+            case Token(type="NAME") if not grouped and str(node) in self._relations:
+                raise ParseError(
+                    f"{node!s} is a relation and needs its arguments",
+                    span=self._places.span(node),
+                    hint=f"write {node!s}(...)",
+                )
+        return (self._plain(node, nesting),)
+
+    def _plain(self, node: Node, nesting: int) -> Pieces:
+        """An atom, a comparison or a condition, after the aggregates in it."""
+        literal: Piece
+        span = self._places.span(node)
+        match node:
+            case syntax.Call() if self._is_atom(node):
+                literal = self._atom(node, nesting)
+            case syntax.Comparison(left=left, op=op, right=right):
+                equated = self._equated_aggregate(node, nesting)
+                if equated:
+                    return equated
+                sides = (self.terms.term(left, nesting), self.terms.term(right, nesting))
+                literal = _compared(self.terms.comparing(op), sides, span)
+            case _:
+                literal = Condition(self.terms.truth(node, nesting), span=span)
+        return (*self.terms.take_aggregates(), literal)
+
+    def _equated_aggregate(self, node: syntax.Comparison, nesting: int) -> Pieces:
+        """`n = count : { ... }` needs no variable beside n."""
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            if node.op == "=" and isinstance(side, syntax.Aggregate) and isinstance(other, Token):
+                result = self.terms.term(other, nesting)
+                if isinstance(result, Variable):
+                    self.terms.aggregate(side, result, nesting)
+                    return self.terms.take_aggregates()
+        return ()
+
+    def _atom(self, node: syntax.Call, nesting: int) -> Atom:
+        span = self._places.span(node)
+        nesting = deeper(nesting, span)
+        terms = tuple([self.terms.term(argument, nesting) for argument in node.arguments])
+        return Atom(self._places.name(node.name), terms, span=span)
+
+    def _is_atom(self, node: syntax.Call) -> bool:
+        """Known relations come first, then functions; what is neither may be a relation of the database."""
+        name = str(node.name)
+        if is_quoted(node.name) or name in self._relations:
+            return True
+        return not any(name.lower() in functions for functions in (BUILTINS, INTRINSICS, REFUSED))
+
+    def _negated(self, node: Node, nesting: int) -> Alternatives:
+        span = self._places.span(node)
+        match node:
+            case syntax.Group(formula=formula):
+                nesting = deeper(nesting, span)
+                # Not (a or b) is not a, and not b.
+                return self._product((self._negated_conjunction(each, nesting) for each in formula), span)
+            case syntax.Negation(operand=operand):
+                raise ParseError(
+                    "this is negated twice", span=span, hint=f"write {self._places.span(operand).text} without a '!'"
+                )
+        (*aggregates, literal) = self._plain(node, nesting)
+        match literal:
+            case Atom():
+                negated: Piece = Negation(literal, span=span)
+            case Comparison(op=op, left=left, right=right):
+                negated = Comparison(_OPPOSITE[op], left, right, span=span)
+            case Condition(term=term):
+                negated = Condition(_checked(Call("not", (term,), span=span)), span=span)
+            case _:
+                return ((NegatedGroup(((*aggregates, literal),), span),),)
+        return ((*aggregates, negated),)
+
+    def _negated_conjunction(self, conjunction: list[Node], nesting: int) -> Alternatives:
+        if len(conjunction) == 1:
+            return self._negated(conjunction[0], nesting)
+        span = self._places.between(conjunction[0], conjunction[-1])
+        alternatives = self._alternatives([conjunction], nesting, span, grouped=True)
+        conditions = [_as_term(piece) for pieces in alternatives for piece in pieces]
+        if len(alternatives) == 1 and all(term is not None for term in conditions):
+            whole: Term | None = None
+            for term in conditions:
+                assert term is not None
+                whole = term if whole is None else Call("and", (whole, term), span=span)
+            assert whole is not None
+            return ((Condition(_checked(Call("not", (whole,), span=span)), span=span),),)
+        return ((NegatedGroup(alternatives, span),),)
+
+
+def _compared(op: str, sides: tuple[Term, Term], span: Span) -> Comparison | Condition:
+    if op in COMPARISONS:
+        return Comparison(op, *sides, span=span)
+    return Condition(Call(op, sides, span=span), span=span)
+
+
+def _as_term(piece: Piece) -> Term | None:
+    """The truth of a literal as a term, where it does not depend on a relation."""
+    match piece:
+        case Comparison(op=op, left=left, right=right):
+            return Call(op, (left, right), span=piece.span)
+        case Condition(term=term):
+            return term
+    return None
+
+
+def _checked(term: Term) -> Term:
+    check_depth(term)
+    return term

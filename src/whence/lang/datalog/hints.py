@@ -1,0 +1,161 @@
+"""The slips that people make, and what to tell them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from whence.errors import ParseError, UnsupportedError
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A place where the parser did not get further: the word found there, and the end of the word before it."""
+
+    text: str
+    start: int
+    previous: int
+    found: str
+    kind: str
+    accepted: AbstractSet[str]
+
+    @property
+    def before(self) -> str:
+        """What precedes the place, up to a line's length."""
+        return self.text[max(0, self.previous - 120) : self.previous]
+
+
+# The error, its message, its place and a hint.
+Notice: TypeAlias = tuple[type[ParseError] | type[UnsupportedError], str, int, int, str | None]
+
+_STORAGE = "whence chooses how to store a relation; leave it out"
+OTHER_DIRECTIVES = {
+    ".comp": "write the component's rules out, with names of their own",
+    ".init": "write the component's rules out, with names of their own",
+    ".functor": "register a Python function with db.function(...) and call it as @f(x)",
+    ".pragma": "options are given to whence.connect(...)",
+    ".plan": "whence orders joins itself",
+    ".lattice": "min<x> and max<x> in a rule's head keep the best value of a group",
+    ".override": "write the component's rules out, with names of their own",
+    ".limitsize": "a recursion that does not end stops by itself, with an error",
+    ".once": "include the file's text instead",
+    ".include": "include the file's text instead",
+    ".number_type": "write .type T <: number",
+    ".symbol_type": "write .type T <: symbol",
+}
+OTHER_QUALIFIERS = {
+    "choice-domain": "min<x> in a rule's head chooses one value of a group",
+    "eqrel": "write the rules of an equivalence: r(y, x) :- r(x, y). and r(x, z) :- r(x, y), r(y, z).",
+    "btree_delete": "rows that others subsume are not removed",
+    "btree": _STORAGE,
+    "brie": _STORAGE,
+    "inline": _STORAGE,
+    "no_inline": _STORAGE,
+    "magic": "leave it out",
+    "no_magic": "leave it out",
+    "override": "write the component's rules out, with names of their own",
+    "overridable": "write the component's rules out, with names of their own",
+    "input": "write .input and the relation's name on a line of its own",
+    "output": "write .output and the relation's name on a line of its own",
+    "printsize": "write .printsize and the relation's name on a line of its own",
+}
+
+_RULE_FORM = "a rule is written head :- body."
+# What the text says at the place, and one character before it.
+_AT_PLACE = (
+    (re.compile(r":=|<-|←|⟵|<=\s*\w+\("), _RULE_FORM),
+    (re.compile(r"&&?|∧"), "write ',' between the parts of a body"),
+    (re.compile(r"\|\|?|∨"), "write ';' between alternatives"),
+    (re.compile(r"~|\\\+|¬|−"), "negation is written !atom"),
+    (re.compile(r"'"), 'strings are written in double quotes: "..."'),
+    (re.compile(r"[≤≥≠]"), "comparisons are written <= >= !="),
+    (re.compile(r"%"), "a comment starts with // or stands between /* and */"),
+    (re.compile(r"--"), "a comment starts with // or stands between /* and */"),
+)
+_BEFORE_PLACE = (
+    (re.compile(r"--"), "a comment starts with // or stands between /* and */"),
+    (re.compile(r"=<"), "'at most' is written <="),
+    (re.compile(r"=>"), "'at least' is written >="),
+    (re.compile(r"<>"), "'not equal' is written !="),
+    (re.compile(r"<-"), _RULE_FORM),
+)
+_SQL = re.compile(r"(?:\A|[.;\s])(select|create|insert|delete|update|drop|with|alter|merge)\Z", re.IGNORECASE)
+_BITS = frozenset(("band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor", "bnot", "lnot"))
+_QUALIFIERS = re.compile(r"\b(bag|key|partition|ttl|property)\s*(?:\([^()]*\)?)?\Z")
+
+
+def unclosed(problem: Problem) -> Notice | None:
+    """A comment, string or quoted name without an end."""
+    text, start = problem.text, problem.start
+    for place in (start, start - 1):
+        if text.startswith("/*", max(0, place)):
+            return ParseError, "this comment is not closed", place, place + 2, "a comment ends with */"
+    line_end = text.find("\n", start)
+    rest = text[start : len(text) if line_end < 0 else line_end]
+    if rest.startswith('"') and problem.kind == "":
+        return (
+            ParseError,
+            "this string is not closed",
+            start,
+            start + len(rest),
+            'a string ends with " on the same line',
+        )
+    if rest.startswith("`") and problem.kind == "":
+        return ParseError, "this quoted name is not closed", start, start + len(rest), "a quoted name ends with `"
+    return None
+
+
+def unsupported(problem: Problem) -> Notice | None:
+    """What Soufflé has at this place and whence does not."""
+    start, end = problem.start, problem.start + len(problem.found)
+    if problem.text.startswith("<=", start) and "_IF" in problem.accepted:
+        hint = "min<x> or max<x> in a rule's head keeps the best value of a group"
+        return UnsupportedError, "whence does not have subsumption (<=)", start, start + 2, hint
+    if problem.text.startswith("#", start) and "DECL" in problem.accepted:
+        word = re.compile(r"#\w*").match(problem.text, start)
+        assert word is not None
+        return UnsupportedError, f"whence has no preprocessor for {word[0]}", start, word.end(), None
+    if "ARRAY" in problem.accepted and problem.kind == "LSQB":
+        return UnsupportedError, "whence does not have record types", start, end, "give each field a column of its own"
+    if "VBAR" in problem.accepted and problem.kind == "LBRACE":
+        hint = "keep the branch's name and its fields in columns of their own"
+        return UnsupportedError, "whence does not have algebraic data types", start, end, hint
+    if problem.found in _BITS:
+        return UnsupportedError, f"whence does not have Soufflé's operator {problem.found}", start, end, None
+    return None
+
+
+def hint_for(problem: Problem) -> str | None:
+    if _SQL.search(problem.before) and ("LPAR" in problem.accepted or "DOT" in problem.accepted):
+        return "this looks like SQL: run it with execute(), and rules with rules()"
+    if problem.before.endswith(("NOT", "Not")):
+        return "negation is written !atom"
+    for pattern, hint in _AT_PLACE:
+        if pattern.match(problem.text, problem.start):
+            return hint
+    for pattern, hint in _BEFORE_PLACE:
+        if problem.start > 0 and pattern.match(problem.text, problem.start - 1):
+            return hint
+    qualifier = _QUALIFIERS.search(problem.before)
+    if qualifier is not None and _inside_declaration(problem):
+        word = qualifier[1]
+        return f"after .decl, {word} is a qualifier; a relation of that name is written `{word}`(...)"
+    if problem.found and problem.found in "<>=!" and "_IF" not in problem.accepted:
+        return _hint_for_comparison(problem)
+    if problem.kind == "_IF" and "DOT" in problem.accepted:
+        return "does the rule before this one end with '.'?"
+    return None
+
+
+def _inside_declaration(problem: Problem) -> bool:
+    return ".decl" in problem.text[max(0, problem.previous - 2000) : problem.previous] and "IF" not in problem.accepted
+
+
+def _hint_for_comparison(problem: Problem) -> str | None:
+    if "COMMA" in problem.accepted and "DOT" not in problem.accepted:
+        return "a comparison as a value stands in parentheses: (x < y)"
+    if "DOT" in problem.accepted:
+        return "compare two values at a time: a < b, b < c"
+    return None

@@ -1,0 +1,254 @@
+"""From syntax to terms: constants, variables, calls, and conditions within parentheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from lark import Token
+
+from whence.errors import ParseError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.lang.datalog import literals, syntax
+from whence.lang.datalog.intrinsics import intrinsic
+from whence.lang.datalog.limits import check_depth, deeper
+from whence.lang.datalog.operators import ARITHMETIC, CONNECTIVES, Minus, Operator, arrange
+from whence.lang.datalog.pieces import Alternatives, BodyAggregate
+from whence.lang.datalog.places import Places
+from whence.lang.datalog.syntax import Formula, Node
+from whence.lang.datalog.types import BUILT_IN, Types
+from whence.model.terms import AGGREGATES, Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
+from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value
+
+_SIGNS = ("OPERATOR", "STAR", "MINUS")
+# Soufflé's names for whence's aggregates; the others are called the same.
+_SYNONYMS = {"mean": "avg"}
+
+
+class Terms:
+    """Makes the terms of one rule, and collects the aggregates that stand among them."""
+
+    def __init__(
+        self, places: Places, types: Types, inner: Callable[[Formula, int], Alternatives], taken: Callable[[str], bool]
+    ) -> None:
+        self._places = places
+        self._types = types
+        # How to lower the body of an aggregate, and whether a name is in use in this rule.
+        self._inner = inner
+        self._taken = taken
+        self._fresh = 0
+        self._aggregates: list[BodyAggregate] = []
+
+    def take_aggregates(self) -> tuple[BodyAggregate, ...]:
+        """The aggregates met since the last time."""
+        taken, self._aggregates = self._aggregates, []
+        return tuple(taken)
+
+    def term(self, node: Node, nesting: int) -> Term:
+        term = self._term(node, nesting)
+        check_depth(term)
+        return term
+
+    def truth(self, node: Node, nesting: int) -> Term:
+        """The node as a Boolean term."""
+        term = self._truth(node, nesting)
+        check_depth(term)
+        return term
+
+    def _term(self, node: Node, nesting: int) -> Term:
+        match node:
+            case Token():
+                return self._leaf(node)
+            case syntax.Call():
+                return self._call(node, nesting)
+            case syntax.Chain():
+                return self._chain(node, nesting)
+            case syntax.Group():
+                return self._group(node, nesting)
+            case syntax.Registered(call=call):
+                arguments = self._arguments(call.arguments, nesting, node)
+                return Call(self._function(call.name), arguments, span=self._places.span(node))
+            case syntax.Skolem(call=call):
+                arguments = self._arguments(call.arguments, nesting, node)
+                return Skolem(self._places.name(call.name), arguments, span=self._places.span(node))
+            case syntax.Array(items=items):
+                return Call("array", self._arguments(items, nesting, node), span=self._places.span(node))
+            case syntax.Cast(operand=operand, type=type_name):
+                inner = self._term(operand, deeper(nesting, self._places.span(node)))
+                return Cast(inner, self._types.type(type_name), span=self._places.span(node))
+            case syntax.Typed(word=word, text=text):
+                target = literals.DECIMAL_OF_TEXT if word.upper() == "DECIMAL" else BUILT_IN[word.upper()]
+                return literals.typed(target, self._places.string(text), self._places.span(node))
+            case syntax.Ascribed():
+                return self._ascribed(node, nesting)
+            case syntax.HeadAggregate():
+                return self._head_aggregate(node, nesting)
+            case syntax.Aggregate():
+                return self.aggregate(node, self._fresh_variable(node), nesting)
+        return self._truth(node, nesting)
+
+    def _leaf(self, token: Token) -> Term:
+        span = self._places.span(token)
+        if token.type == "NUMBER":
+            return literals.integer(token, span)
+        if token.type == "FLOAT":
+            return literals.double(token, span)
+        if token.type == "STRING":
+            return Constant(literals.string_value(token, span), STRING, span=span)
+        name = literals.name_text(token, span)
+        if literals.is_quoted(token):
+            return Variable(name, span=span)
+        if name == "_":
+            return Wildcard(span=span)
+        match name.lower():
+            case "true" | "false" as word:
+                return Constant(word == "true", BOOLEAN, span=span)
+            case "null":
+                return Constant(None, NULL, span=span)
+            case "nil":
+                return Call("array", (), span=span)
+        return Variable(name, span=span)
+
+    def _arguments(self, nodes: list[Node], nesting: int, around: Node) -> tuple[Term, ...]:
+        nesting = deeper(nesting, self._places.span(around))
+        return tuple([self._term(node, nesting) for node in nodes])
+
+    def _function(self, name: Token) -> str:
+        """Functions are called in any case, unless the name is quoted."""
+        text = self._places.name(name)
+        return text if literals.is_quoted(name) else text.lower()
+
+    def _call(self, node: syntax.Call, nesting: int) -> Term:
+        arguments = self._arguments(node.arguments, nesting, node)
+        span = self._places.span(node)
+        function = self._function(node.name)
+        found = None if literals.is_quoted(node.name) else intrinsic(function, arguments, span)
+        return Call(function, arguments, span=span) if found is None else found
+
+    def _chain(self, node: syntax.Chain, nesting: int) -> Term:
+        arranged: list[Term | Operator | Minus] = []
+        signs: list[Token] = []
+        for index, part in enumerate(node.parts):
+            if isinstance(part, Token) and part.type in _SIGNS:
+                if arranged and not signs and not isinstance(arranged[-1], Operator):
+                    arranged.append(ARITHMETIC[part])
+                else:
+                    signs.append(part)
+                continue
+            # The minus of a literal belongs to it, as in -2147483648, but -2 ^ 2 is -(2 ^ 2).
+            literal = isinstance(part, Token) and part.type in ("NUMBER", "FLOAT")
+            folded = signs.pop() if signs and literal and node.parts[index + 1 : index + 2] != ["^"] else None
+            arranged.extend(Minus(self._places.span(sign)) for sign in signs)
+            signs.clear()
+            arranged.append(self._term(part, nesting) if folded is None else self._negative(folded, part))
+        return arrange(arranged)
+
+    def _negative(self, sign: Token, number: Node) -> Term:
+        assert isinstance(number, Token)
+        read = literals.integer if number.type == "NUMBER" else literals.double
+        return read(number, self._places.between(sign, number), negative=True)
+
+    def _group(self, node: syntax.Group, nesting: int) -> Term:
+        nesting = deeper(nesting, self._places.span(node))
+        if len(node.formula) > 1 or len(node.formula[0]) > 1:
+            second = node.formula[1][0] if len(node.formula) > 1 else node.formula[0][1]
+            sign, word = (";", "or") if len(node.formula) > 1 else (",", "and")
+            raise ParseError(
+                f"a value cannot have {sign!r} in its parentheses",
+                span=self._places.span(second),
+                hint=f"between conditions write the word {word!r}",
+            )
+        return self._truth(node.formula[0][0], nesting)
+
+    def _truth(self, node: Node, nesting: int) -> Term:
+        span = self._places.span(node)
+        match node:
+            case syntax.Connected(parts=parts):
+                arranged: list[Term | Operator | Minus] = [
+                    CONNECTIVES[part]
+                    if isinstance(part, Token) and part.type in ("AND", "OR")
+                    else self._truth(part, nesting)
+                    for part in parts
+                ]
+                return arrange(arranged)
+            case syntax.Negation(operand=operand):
+                return Call("not", (self._truth(operand, deeper(nesting, span)),), span=span)
+            case syntax.Comparison(left=left, op=op, right=right):
+                sides = (self._term(left, nesting), self._term(right, nesting))
+                return Call(self.comparing(op), sides, span=span)
+        return self._term(node, nesting)
+
+    def comparing(self, op: Token) -> str:
+        if op == "==":
+            raise ParseError(
+                "'==' is no comparison", span=self._places.span(op), hint="equality is written with one '='"
+            )
+        return str(op)
+
+    def _ascribed(self, node: syntax.Ascribed, nesting: int) -> Constant:
+        target, span = self._types.type(node.type), self._places.span(node)
+        constant = self._typed_constant(node.operand, target, nesting)
+        if constant is None:
+            raise ParseError(
+                f"'::' gives a constant its type, and this is no constant that fits {target}",
+                span=span,
+                hint=f"to convert a value write as(..., {target})",
+            )
+        return Constant(constant.value, target, span=span)
+
+    def _typed_constant(self, node: Node, target: Type, nesting: int) -> Constant | None:
+        if isinstance(node, syntax.Array):
+            if not isinstance(target, ArrayType):
+                return None
+            inner = deeper(nesting, self._places.span(node))
+            items = [self._typed_constant(item, target.element, inner) for item in node.items]
+            values: tuple[Value, ...] = tuple(item.value for item in items if item is not None)
+            return Constant(values, target) if len(values) == len(items) else None
+        term = self._term(node, nesting)
+        return literals.ascribed(term, target) if isinstance(term, Constant) else None
+
+    def _head_aggregate(self, node: syntax.HeadAggregate, nesting: int) -> Aggregate:
+        function = self._aggregate_function(node.function)
+        span = self._places.span(node)
+        if node.argument is None:
+            if function != "count":
+                raise ParseError(f"{function} needs something to work on", span=span, hint="only count<*> takes a '*'")
+            return Aggregate(function, None, span=span)
+        return Aggregate(function, self._term(node.argument, deeper(nesting, span)), node.distinct, span=span)
+
+    def _aggregate_function(self, name: Token) -> str:
+        function = self._function(name)
+        function = _SYNONYMS.get(function, function)
+        if function not in AGGREGATES:
+            hint = did_you_mean(function, AGGREGATES) or f"the aggregates are {', '.join(AGGREGATES)}"
+            raise UnknownNameError(f"there is no aggregate {name!s}", span=self._places.span(name), hint=hint)
+        return function
+
+    def aggregate(self, node: syntax.Aggregate, result: Variable, nesting: int) -> Variable:
+        """Keeps the aggregate for later; the rule sees the variable that holds its result."""
+        function, span = self._aggregate_function(node.function), self._places.span(node)
+        nesting = deeper(nesting, span)
+        if function == "count" and node.argument is not None:
+            raise ParseError(
+                "count : { ... } counts rows and takes no argument",
+                span=self._places.span(node.argument),
+                hint="count<distinct x> in a rule's head counts values",
+            )
+        if function != "count" and node.argument is None:
+            raise ParseError(
+                f"{node.function} needs something to work on",
+                span=self._places.span(node.function),
+                hint=f"like {node.function} x : {{ ... }}",
+            )
+        outside = self.take_aggregates()
+        argument = None if node.argument is None else self.term(node.argument, nesting)
+        if self._aggregates:
+            raise UnsupportedError("an aggregate in the argument of an aggregate", span=self._aggregates[0].span)
+        alternatives = self._inner(node.body, nesting)
+        self._aggregates = [*outside, BodyAggregate(result, function, argument, alternatives, span)]
+        return result
+
+    def _fresh_variable(self, node: Node) -> Variable:
+        name = None
+        while name is None or self._taken(name):
+            self._fresh += 1
+            name = f"agg${self._fresh}"
+        return Variable(name, span=self._places.span(node))

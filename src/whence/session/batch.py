@@ -1,0 +1,78 @@
+"""Several changes that become one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self
+
+from whence.errors import DataError, StateError
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Commit
+from whence.session.draft import Draft
+from whence.sources.rows import read_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    relation: Relation
+    rows: list[Row]
+
+    def add_to(self, draft: Draft) -> None:
+        draft.table(self.relation).insert(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    relation: Relation
+    rows: list[Row]
+    ignore_missing: bool
+
+    def add_to(self, draft: Draft) -> None:
+        draft.table(self.relation).delete(self.rows, ignore_missing=self.ignore_missing)
+
+
+class Batch:
+    """Changes in the order they were made. They commit when the `with` block ends, unless it raises.
+
+    Rows are checked against their table at once, and against the other rows at the commit.
+    """
+
+    def __init__(self, table: Callable[[str], Relation], commit: Callable[[list[Insert | Delete]], Commit]) -> None:
+        self._table = table
+        self._commit = commit
+        self._changes: list[Insert | Delete] = []
+        self._open = True
+        self.commit: Commit | None = None
+
+    def insert(self, relation: str, rows: object) -> None:
+        """Add rows to a table."""
+        self._add(lambda table: Insert(table, read_rows(rows, table)), relation)
+
+    def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> None:
+        """Take rows out of a table."""
+        ignore = ignores_missing(missing)
+        self._add(lambda table: Delete(table, read_rows(rows, table), ignore), relation)
+
+    def _add(self, change: Callable[[Relation], Insert | Delete], relation: str) -> None:
+        if not self._open:
+            raise StateError("this batch is over", hint="start another one with db.batch()")
+        self._changes.append(change(self._table(relation)))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._open = False
+        if kind is None:
+            self.commit = self._commit(self._changes)
+
+
+def ignores_missing(missing: str) -> bool:
+    if missing not in ("error", "ignore"):
+        raise DataError(f'missing is "error" or "ignore", not {missing!r}')
+    return missing == "ignore"

@@ -1,0 +1,135 @@
+"""What a database has been told: its tables, its views with their rules, its functions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from whence.analysis.analyze import Analysis, analyze
+from whence.engines.engine import Functions
+from whence.errors import DataError, UnknownNameError, did_you_mean
+from whence.model.catalog import Catalog
+from whence.model.program import Program, Signature
+from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
+from whence.model.schema import Relation, is_auxiliary, owner
+from whence.model.terms import Call, Term, walk
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """Relations by name, auxiliary ones included; the names of those that are views; rules; functions."""
+
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    views: frozenset[str] = frozenset()
+    rules: tuple[Rule, ...] = ()
+    functions: Functions = field(default_factory=dict)
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        return {name: function.signature for name, function in self.functions.items()}
+
+    @property
+    def visible(self) -> dict[str, Relation]:
+        """The relations that users know of."""
+        return {name: relation for name, relation in self.relations.items() if not is_auxiliary(name)}
+
+    def catalog(self) -> Catalog:
+        return Catalog(self.visible, frozenset(filter(self.visible.__contains__, self.views)), self.signatures)
+
+    def find(self, name: str) -> Relation | None:
+        """The visible relation of that name. Letter case does not matter, and no two names differ in it alone."""
+        if name in self.relations and not is_auxiliary(name):
+            return self.relations[name]
+        return next((found for known, found in self.visible.items() if known.lower() == name.lower()), None)
+
+    def relation(self, name: object) -> Relation:
+        """The relation of that name, which must exist."""
+        if not isinstance(name, str):
+            raise UnknownNameError(f"a relation goes by a name, not by a {type(name).__name__}")
+        found = self.find(name)
+        if found is None:
+            known = ", ".join(sorted(self.visible)) or "no relation yet: create a table first"
+            raise UnknownNameError(
+                f"there is no relation {name!r}", hint=did_you_mean(name, self.visible) or f"there is {known}"
+            )
+        return found
+
+    def table(self, name: object) -> Relation:
+        """The base table of that name, the only kind of relation that takes changes."""
+        relation = self.relation(name)
+        if relation.name in self.views:
+            tables = sorted(self._tables_under(relation.name))
+            raise DataError(
+                f"{relation.name!r} is a view, and its rows follow from its definition",
+                hint=f"change the tables it reads: {', '.join(tables)}" if tables else None,
+            )
+        return relation
+
+    def rules_of(self, name: str) -> Iterator[Rule]:
+        """The rules of a view and of what serves it."""
+        return (rule for rule in self.rules if owner(rule.head.relation) == name)
+
+    def dependents(self, name: str) -> list[str]:
+        """The other views that read a relation."""
+        readers = {owner(rule.head.relation) for rule in self.rules if any(owner(read) == name for read in reads(rule))}
+        return sorted(readers - {name})
+
+    def calling(self, function: str) -> list[str]:
+        """The views that call a function."""
+        return sorted({owner(rule.head.relation) for rule in self.rules if function in calls(rule)})
+
+    def adding(self, relations: Mapping[str, Relation], rules: tuple[Rule, ...], views: frozenset[str]) -> Definitions:
+        return replace(
+            self,
+            relations={**self.relations, **relations},
+            rules=self.rules + rules,
+            views=self.views | views,
+        )
+
+    def without(self, name: str) -> Definitions:
+        """Without a relation and what serves it."""
+        return replace(
+            self,
+            relations={known: relation for known, relation in self.relations.items() if owner(known) != name},
+            rules=tuple(rule for rule in self.rules if owner(rule.head.relation) != name),
+            views=frozenset(view for view in self.views if owner(view) != name),
+        )
+
+    def analyzed(self) -> tuple[Definitions, Analysis]:
+        """With the schemas that analysis finds."""
+        analysis = analyze(Program(tuple(self.relations.values()), self.rules), self.signatures)
+        return replace(self, relations=dict(analysis.relations)), analysis
+
+    def _tables_under(self, view: str) -> set[str]:
+        """The base tables that a view reads, directly or through other views."""
+        read_by: dict[str, set[str]] = {}
+        for rule in self.rules:
+            read_by.setdefault(rule.head.relation, set()).update(reads(rule))
+        todo, seen = [view], {view}
+        while todo:
+            for name in read_by.get(todo.pop(), set()) - seen:
+                seen.add(name)
+                todo.append(name)
+        return seen - self.views
+
+
+def reads(rule: Rule) -> Iterator[str]:
+    for literal in rule.body:
+        if isinstance(literal, Atom):
+            yield literal.relation
+        elif isinstance(literal, Negation):
+            yield literal.atom.relation
+
+
+def calls(rule: Rule) -> set[str]:
+    """The functions that a rule calls."""
+    terms: list[Term] = list(rule.head.terms)
+    for literal in rule.body:
+        match literal:
+            case Atom(terms=inner) | Negation(atom=Atom(terms=inner)):
+                terms += inner
+            case Comparison(left=left, right=right):
+                terms += (left, right)
+            case Condition(term=term):
+                terms.append(term)
+    return {inner.function for term in terms for inner in walk(term) if isinstance(inner, Call)}

@@ -1,0 +1,130 @@
+"""Changes to base tables that are to become one commit: each sees those before it, and nothing has happened yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from whence.errors import DataError
+from whence.model.schema import Relation
+from whence.model.types import Row, Value
+from whence.model.updates import Update
+from whence.session.clock import Clock
+from whence.session.lifetimes import Arrival, Departure, expiry
+from whence.sources.columns import listed
+from whence.sources.rows import row_text
+
+Key = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A table as it is now. `keys` finds the row of a key, and is empty for a table without one."""
+
+    relation: Relation
+    counts: Mapping[Row, int]
+    keys: Mapping[Key, Row]
+
+
+class TableDraft:
+    """The changes to one table."""
+
+    def __init__(self, contents: Contents, clock: Clock) -> None:
+        self.contents = contents
+        self.relation = contents.relation
+        self.clock = clock
+        # All rows of a commit arrive at once.
+        self.now = clock.now
+        self.delta: dict[Row, int] = {}
+        self.events: list[Arrival | Departure] = []
+        self.expired = 0
+        self._key_of = key_of(self.relation)
+        # What became of the keys that changed: their row, or None for one that is free.
+        self._keys: dict[Key, Row | None] = {}
+
+    def present(self, row: Row) -> int:
+        return self.contents.counts.get(row, 0) + self.delta.get(row, 0)
+
+    def insert(self, rows: Iterable[Row]) -> None:
+        for index, row in enumerate(rows):
+            leaves = expiry(self.relation, row, self.now)
+            if self.clock.has_passed(leaves):
+                self.expired += 1
+                continue
+            self._check_key(row, index)
+            if leaves is not None:
+                self.events.append(Arrival(row, leaves))
+            if not (self.relation.distinct and self.present(row)):
+                self._add(row, 1)
+
+    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False) -> None:
+        for index, row in enumerate(rows):
+            if self.present(row):
+                self.remove(row, 1)
+            elif not ignore_missing:
+                raise DataError(
+                    f"rows[{index}] is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
+                    hint='missing="ignore" passes over rows that are not there',
+                )
+
+    def remove(self, row: Row, copies: int) -> None:
+        self._add(row, -copies)
+        if self.relation.ttl is not None:
+            self.events += [Departure(row)] * copies
+
+    def _add(self, row: Row, copies: int) -> None:
+        total = self.delta.get(row, 0) + copies
+        if total:
+            self.delta[row] = total
+        else:
+            del self.delta[row]
+        if self._key_of is not None:
+            self._keys[self._key_of(row)] = row if self.present(row) else None
+
+    def _check_key(self, row: Row, index: int) -> None:
+        if self._key_of is None:
+            return
+        key = self._key_of(row)
+        if None in key:
+            missing = [name for name, value in zip(self.relation.key, key, strict=True) if value is None]
+            raise DataError(
+                f"rows[{index}] has NULL in key {listed(missing)} of {self.relation.name!r}: {row_text(row)}"
+            )
+        other = self._keys[key] if key in self._keys else self.contents.keys.get(key)
+        if other is not None and other != row:
+            raise DataError(
+                f"rows[{index}] has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
+                f"{row_text(row)}",
+                related=[(f"the row with that key is {row_text(other)}", None)],
+                hint="delete that row first; in the same batch the two make an update",
+            )
+
+
+class Draft:
+    """The changes to all tables."""
+
+    def __init__(self, contents: Callable[[Relation], Contents], clock: Clock) -> None:
+        self.clock = clock
+        self.tables: dict[str, TableDraft] = {}
+        self._contents = contents
+
+    def table(self, relation: Relation) -> TableDraft:
+        if relation.name not in self.tables:
+            self.tables[relation.name] = TableDraft(self._contents(relation), self.clock)
+        return self.tables[relation.name]
+
+    @property
+    def update(self) -> Update:
+        return Update({name: table.delta for name, table in self.tables.items() if table.delta})
+
+    @property
+    def expired(self) -> int:
+        return sum(table.expired for table in self.tables.values())
+
+
+def key_of(relation: Relation) -> Callable[[Sequence[Value]], Key] | None:
+    """What takes the key out of a row, or None for a relation without one."""
+    if not relation.key:
+        return None
+    positions = [relation.column_names.index(name) for name in relation.key]
+    return lambda row: tuple(row[position] for position in positions)

@@ -1,0 +1,144 @@
+"""Ad hoc SQL: the Spark dialect, run by DuckDB over the current contents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.parsers.spark import SparkParser
+
+from whence.errors import (
+    EvaluationError,
+    ParseError,
+    UnknownNameError,
+    UnsupportedError,
+    WhenceError,
+    did_you_mean,
+)
+from whence.lang.sql.dialect import statements
+from whence.lang.sql.positions import span_of
+from whence.model.schema import Relation
+from whence.model.span import Source
+from whence.session.definitions import Definitions
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# The query sees the tables it is given and nothing else: no files, no network, no variables of this process.
+ISOLATION: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+
+
+class AnsiSpark(Spark):
+    """Spark SQL in which a CAST that fails is an error, as it is since Spark 4."""
+
+    class Parser(SparkParser):
+        STRICT_CAST = True
+
+
+def run_query(text: str, definitions: Definitions, table: Callable[[str], pa.Table]) -> pa.Table:
+    """The query's answer. `table` gives the contents of a relation."""
+    source = Source("<query>", text)
+    tree = _one_query(source)
+    _check_functions(tree, definitions, source)
+    used = _relations(tree, definitions, source)
+    with duckdb.connect(":memory:", config=ISOLATION) as connection:
+        for relation in used:
+            connection.register(relation.name, table(relation.name))
+        try:
+            answer = connection.sql(tree.sql("duckdb"))
+            return _narrowed(answer.to_arrow_table(), answer.types)
+        except duckdb.Error as error:
+            raise _in_our_words(error, used) from None
+
+
+def _one_query(source: Source) -> exp.Expr:
+    # Our own parser goes first, because its errors show the place; sqlglot's Spark dialect translates the functions.
+    found = list(statements(source))
+    if not found:
+        raise ParseError("the query is empty")
+    if len(found) > 1:
+        raise UnsupportedError("query takes one statement", span=found[1][1], hint="execute takes several")
+    if not isinstance(found[0][0], exp.Query | exp.Values):
+        raise UnsupportedError(
+            "query only reads: it takes SELECT, WITH or VALUES",
+            span=found[0][1],
+            hint="execute runs statements that change something",
+        )
+    return _named(sqlglot.parse_one(source.text, read=AnsiSpark))
+
+
+def _named(tree: exp.Expr) -> exp.Expr:
+    """With a name for every computed column: the words of the query, where DuckDB would take its own."""
+    first = tree
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if isinstance(first, exp.Select):
+        for computed in [each for each in first.expressions if not each.output_name]:
+            name = computed.sql("spark", normalize_functions="lower")
+            computed.replace(exp.alias_(computed.copy(), name, quoted=True))
+    return tree
+
+
+def _relations(tree: exp.Expr, definitions: Definitions, source: Source) -> list[Relation]:
+    """The relations that the query names."""
+    local = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    used: dict[str, Relation] = {}
+    for node in tree.find_all(exp.Table):
+        if not isinstance(node.this, exp.Identifier):
+            continue
+        found = None if node.db else definitions.find(node.name)
+        if found is not None:
+            used[found.name] = found
+        elif node.db or node.name.lower() not in local:
+            raise UnknownNameError(
+                f"there is no relation {node.sql('spark')!r}",
+                span=span_of(node, source),
+                hint=did_you_mean(node.name, definitions.visible),
+            )
+    return list(used.values())
+
+
+def _check_functions(tree: exp.Expr, definitions: Definitions, source: Source) -> None:
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.lower() in definitions.functions:
+            raise UnsupportedError(
+                f"query cannot call the registered function {call.name!r}",
+                span=span_of(call, source),
+                hint="call it in a view, and query the view",
+            )
+
+
+def _narrowed(table: pa.Table, types: Sequence[object]) -> pa.Table:
+    """Sums of integers as BIGINT, which they are in Spark; DuckDB computes them in 128 bits."""
+    import pyarrow as pa
+
+    for position, kind in enumerate(types):
+        if str(kind) == "HUGEINT":
+            try:
+                column = table.column(position).cast(pa.int64())
+            except pa.ArrowInvalid:
+                raise EvaluationError(f"column {table.column_names[position]!r} does not fit BIGINT") from None
+            table = table.set_column(position, table.column_names[position], column)
+    return table
+
+
+def _in_our_words(error: duckdb.Error, used: Sequence[Relation]) -> WhenceError:
+    """DuckDB's first line without its prefix. The lines below it quote SQL that the user never wrote."""
+    message = str(error).partition("\n")[0].partition(": ")[2].rstrip("!.")
+    column = re.match(r'Referenced (?:column|table) "(.*?)" not found', message)
+    if column is not None:
+        known = [name for relation in used for name in (relation.name, *relation.column_names)]
+        return UnknownNameError(f"there is no column {column[1]!r}", hint=did_you_mean(column[1], known))
+    if isinstance(error, duckdb.PermissionException):
+        return UnsupportedError("a query reads the relations of this database, and no files")
+    kind = EvaluationError if isinstance(error, duckdb.DataError) else UnsupportedError
+    return kind(f"the query cannot be answered: {message}")

@@ -1,0 +1,121 @@
+"""Datalog programs: views from rules, rows from facts and files, all of it one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from whence.analysis.analyze import Analysis, analyze
+from whence.engines.reference.evaluate import evaluate
+from whence.errors import DuplicateNameError, ParseError, StateError
+from whence.model.program import Directive, Program
+from whence.model.rules import Rule
+from whence.model.schema import Relation, is_auxiliary, owner
+from whence.model.types import Row
+from whence.model.updates import Commit
+from whence.session.definitions import Definitions
+from whence.session.inputs import load_input
+from whence.session.session import Session
+from whence.sources.rows import check_rows
+
+
+def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
+    """Add the program to what is there."""
+    if program == Program():
+        raise ParseError("the program is empty")
+    before = session.definitions
+    facts = _facts(program.rules)
+    rules = tuple(rule for rule in program.rules if rule.head.relation not in facts)
+    _check_declarations(program.relations, before)
+    _check_heads(rules, facts, before)
+    declared = [relation for relation in program.relations if relation.name not in before.relations]
+    # Facts take part, so that relations that nobody declared get their columns from them.
+    whole = analyze(
+        Program((*before.relations.values(), *declared), before.rules + program.rules, program.directives),
+        before.signatures,
+    )
+    views = frozenset(rule.head.relation for rule in rules)
+    added = {name: relation for name, relation in whole.relations.items() if name not in before.relations}
+    after = before.adding(added, rules, views)
+    draft = session.draft()
+    for name, rows in _rows(whole, facts, before).items():
+        draft.table(whole.relations[name]).insert(check_rows(rows, whole.relations[name]))
+    for directive in program.directives:
+        if directive.kind == "input":
+            relation = _input_relation(directive, after)
+            draft.table(relation).insert(load_input(directive, relation, directory))
+    return session.define(after, draft)
+
+
+def _facts(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
+    """The facts of those relations that have nothing but facts: they are base tables, and the facts their rows."""
+    facts: dict[str, list[Rule]] = {}
+    ruled: set[str] = set()
+    for rule in rules:
+        name = rule.head.relation
+        if rule.is_fact and rule.sign > 0 and not is_auxiliary(name):
+            facts.setdefault(name, []).append(rule)
+        else:
+            ruled.add(name)
+    return {name: found for name, found in facts.items() if name not in ruled}
+
+
+def _rows(whole: Analysis, facts: dict[str, list[Rule]], definitions: Definitions) -> dict[str, list[Row]]:
+    """The rows that the facts say."""
+    relations = tuple(whole.relations[name] for name in facts)
+    rules = tuple(rule for found in facts.values() for rule in found)
+    counts = evaluate(analyze(Program(relations, rules), definitions.signatures), {}, definitions.functions)
+    return {name: [row for row, count in counts[name].items() for _ in range(count)] for name in facts}
+
+
+def _check_declarations(relations: Iterable[Relation], definitions: Definitions) -> None:
+    """A declaration of what exists must say the same."""
+    for relation in relations:
+        existing = definitions.relations.get(relation.name)
+        if existing is not None and _columns(existing) != _columns(relation):
+            raise DuplicateNameError(
+                f"there is a relation {relation.name!r} already, with other columns",
+                span=relation.span,
+                related=[(f"it is {_written(existing)}", existing.span)],
+                hint="declare it the same, leave the declaration out, or give it another name",
+            )
+
+
+def _columns(relation: Relation) -> list[tuple[str, str]]:
+    return [(column.name, column.type.name) for column in relation.columns]
+
+
+def _written(relation: Relation) -> str:
+    return f"{relation.name}({', '.join(f'{name} {kind}' for name, kind in _columns(relation))})"
+
+
+def _check_heads(rules: Iterable[Rule], facts: dict[str, list[Rule]], definitions: Definitions) -> None:
+    """Rules are added for relations that have none yet, and facts for tables."""
+    first_rules: dict[str, Rule] = {}
+    for rule in definitions.rules:
+        first_rules.setdefault(rule.head.relation, rule)
+    for rule in (*rules, *(found[0] for found in facts.values())):
+        name = rule.head.relation
+        if name in first_rules or (name in definitions.views and not is_auxiliary(name)):
+            place = first_rules[name].span if name in first_rules else definitions.relations[name].span
+            raise DuplicateNameError(
+                f"there is a view {owner(name)!r} already",
+                span=rule.span,
+                related=[("its definition is here", place)],
+                hint="give this one another name, or drop the view first",
+            )
+        if name in definitions.relations and name not in facts:
+            raise DuplicateNameError(
+                f"{name!r} is a table, and a table gets no rules",
+                span=rule.span,
+                related=[("it is declared here", definitions.relations[name].span)],
+                hint="give the view another name",
+            )
+
+
+def _input_relation(directive: Directive, definitions: Definitions) -> Relation:
+    if directive.relation in definitions.views:
+        raise StateError(
+            f"{directive.relation!r} has rules, and only relations without rules have input", span=directive.span
+        )
+    return definitions.relations[directive.relation]

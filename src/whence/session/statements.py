@@ -1,0 +1,142 @@
+"""SQL statements, each of them one commit.
+
+The parser has resolved their names against the same definitions: what has to exist does, and what is new is free.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import assert_never
+
+from whence.analysis.analyze import analyze
+from whence.engines.reference.evaluate import evaluate
+from whence.errors import StateError
+from whence.model.program import Program
+from whence.model.schema import Relation, owner
+from whence.model.span import Span
+from whence.model.statements import CreateTable, CreateView, DeleteWhere, Drop, InsertQuery, InsertValues, Statement
+from whence.model.types import Row
+from whence.model.updates import Commit
+from whence.session.definitions import Definitions, reads
+from whence.session.session import Session
+from whence.sources.csv import read_csv
+from whence.sources.rows import check_rows
+
+# The table property that names a CSV file to load the first rows from.
+SOURCE = "source"
+
+
+def apply_statement(session: Session, statement: Statement, directory: Path) -> Commit | None:
+    """Do what the statement asks for; None where IF [NOT] EXISTS leaves nothing to do."""
+    match statement:
+        case CreateTable():
+            return _create_table(session, statement, directory)
+        case CreateView():
+            return _create_view(session, statement)
+        case Drop():
+            return _drop(session, statement)
+        case InsertValues(relation=name, rows=rows):
+            return _insert(session, name, list(rows))
+        case InsertQuery(relation=name, query=query):
+            counts = evaluate_once(session, query)
+            return _insert(session, name, [row for row, count in counts.items() for _ in range(count)])
+        case DeleteWhere():
+            return _delete(session, statement)
+    assert_never(statement)
+
+
+def evaluate_once(session: Session, query: Program) -> dict[Row, int]:
+    """The rows of the query's last relation, over the database as it is now."""
+    definitions = session.definitions
+    read = {name for rule in query.rules for name in reads(rule) if name in definitions.relations}
+    analysis = analyze(
+        Program((*(definitions.relations[name] for name in sorted(read)), *query.relations), query.rules),
+        definitions.signatures,
+    )
+    base = {name: session.engine.counts(name) for name in read}
+    counts = evaluate(analysis, base, definitions.functions)[query.relations[-1].name]
+    return {row: count for row, count in counts.items() if count > 0}
+
+
+def _create_table(session: Session, statement: CreateTable, directory: Path) -> Commit | None:
+    relation = statement.relation
+    if session.definitions.find(relation.name) is not None:
+        return None
+    draft = session.draft()
+    source = dict(relation.properties).get(SOURCE)
+    if source is not None:
+        draft.table(relation).insert(read_csv(directory / source, relation))
+    return session.define(session.definitions.adding({relation.name: relation}, (), frozenset()), draft)
+
+
+def _create_view(session: Session, statement: CreateView) -> Commit | None:
+    before = session.definitions
+    old = before.find(statement.name)
+    if old is not None and not statement.replace:
+        return None
+    added = {relation.name: relation for relation in statement.definition.relations}
+    kept = before if old is None else before.without(old.name)
+    after = kept.adding(added, statement.definition.rules, frozenset(added))
+    if old is not None:
+        _check_replacement(old, added[statement.name], before, after, statement.span)
+    commit = session.define(after)
+    session.notice(statement.notices)
+    return commit
+
+
+def _check_replacement(
+    old: Relation, new: Relation, before: Definitions, after: Definitions, span: Span | None
+) -> None:
+    """The views that read the old definition were made for its columns, and the new one must not read them."""
+    dependents = before.dependents(old.name)
+    under = _views_under(after, new.name)
+    loop = next((name for name in dependents if name in under), None)
+    if loop is not None:
+        raise StateError(f"view {new.name!r} would depend on itself, through {loop!r}", span=span)
+    if dependents and (old.name, old.columns, old.distinct) != (new.name, new.columns, new.distinct):
+        raise StateError(
+            f"view {old.name!r} would get other columns, and it is in use by {', '.join(map(repr, dependents))}",
+            span=span,
+            hint="keep its columns, or drop the views that use it first",
+        )
+
+
+def _views_under(definitions: Definitions, name: str) -> set[str]:
+    """The views that a view reads, directly or not, by the names that users know."""
+    todo, seen = [name], set[str]()
+    while todo:
+        for rule in definitions.rules_of(todo.pop()):
+            for read in {owner(each) for each in reads(rule)} - seen - {name}:
+                seen.add(read)
+                todo.append(read)
+    return seen
+
+
+def _drop(session: Session, statement: Drop) -> Commit | None:
+    found = session.definitions.find(statement.name)
+    if found is None:
+        return None
+    dependents = session.definitions.dependents(found.name)
+    if dependents:
+        raise StateError(
+            f"{found.name!r} cannot be dropped: it is in use by {', '.join(map(repr, dependents))}",
+            span=statement.span,
+            hint="drop what uses it first",
+        )
+    return session.define(session.definitions.without(found.name))
+
+
+def _insert(session: Session, name: str, rows: list[Row]) -> Commit:
+    relation = session.definitions.table(name)
+    draft = session.draft()
+    draft.table(relation).insert(check_rows(rows, relation))
+    return session.commit(draft)
+
+
+def _delete(session: Session, statement: DeleteWhere) -> Commit:
+    relation = session.definitions.table(statement.relation)
+    draft = session.draft()
+    table = draft.table(relation)
+    for row in evaluate_once(session, statement.query):
+        table.remove(row, table.present(row))
+    return session.commit(draft)

@@ -1,0 +1,3 @@
+CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
+CREATE TABLE node(name STRING PRIMARY KEY, city STRING, built DATE);
+CREATE VIEW v AS SELECT src FROM link WHERE (cost > 1 AND (dst = 'b';

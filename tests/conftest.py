@@ -1,0 +1,28 @@
+"""How property tests draw their examples: the same ones every time in CI, new ones from a printed seed elsewhere."""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from hypothesis import settings
+
+# A shared machine stalls now and then, and a slow example is no wrong one: there is no deadline.
+settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None)
+settings.register_profile("local", print_blob=True, deadline=None)
+PROFILE = "ci" if os.environ.get("CI") else "local"
+settings.load_profile(PROFILE)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    # Before Hypothesis reads its options, so that it takes the seed from there.
+    if PROFILE == "local" and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.randrange(2**32))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if PROFILE == "ci":
+        return "property tests: the same examples every time"
+    return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"

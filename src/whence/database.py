@@ -104,18 +104,18 @@ class Database:
         """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
         with self._changing() as session:
             table = session.definitions.table(relation)
-            return self._commit([Insert(table, read_rows(rows, table))])
+            return _commit(session, [Insert(table, read_rows(rows, table))])
 
     def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
         """Take rows out of a table, one copy for each row given. Rows that are not there are an error, or ignored."""
         with self._changing() as session:
             table = session.definitions.table(relation)
-            return self._commit([Delete(table, read_rows(rows, table), ignores_missing(missing))])
+            return _commit(session, [Delete(table, read_rows(rows, table), ignores_missing(missing))])
 
     def batch(self) -> Batch:
         """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
         with self._reading():
-            return Batch(self._table, self._commit)
+            return Batch(self._table, self._commit_batch)
 
     def advance(self, moment: object) -> Commit:
         """Move event time forward, and drop the rows whose time to live has passed."""
@@ -211,14 +211,19 @@ class Database:
         with self._reading() as session:
             return session.definitions.table(relation)
 
-    def _commit(self, changes: list[Insert | Delete]) -> Commit:
+    def _commit_batch(self, changes: list[Insert | Delete]) -> Commit:
         with self._changing() as session:
-            draft = session.draft()
             for change in changes:
                 if session.definitions.table(change.relation.name) != change.relation:
                     raise StateError(f"table {change.relation.name!r} has changed since the batch began")
-                change.add_to(draft)
-            return session.commit(draft)
+            return _commit(session, changes)
+
+
+def _commit(session: Session, changes: list[Insert | Delete]) -> Commit:
+    draft = session.draft()
+    for change in changes:
+        change.add_to(draft)
+    return session.commit(draft)
 
 
 def _program(text: object, name: str) -> str:

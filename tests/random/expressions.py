@@ -59,8 +59,9 @@ class Expressions:
                 return found
         if depth <= 0 or self.rng.random() < 0.35:
             return self.leaf(kind)
-        maker = self.rng.choice((*_MAKERS[kind], *_ANY))
-        return maker(self, kind, depth - 1)
+        made = self.rng.choice((*_MAKERS[kind], *_ANY))(self, kind, depth - 1)
+        # DuckDB refuses chains such as a = b = c.
+        return f"({made})" if kind == "BOOLEAN" else made
 
     def leaf(self, kind: str) -> str:
         columns = [ref.text for ref in self.scope if ref.kind == kind]
@@ -138,11 +139,11 @@ def _compare(e: Expressions, _: str, depth: int) -> str:
 
 
 def _and_or(e: Expressions, _: str, depth: int) -> str:
-    return f"({e.condition(depth)}) {e.rng.choice(('AND', 'OR'))} ({e.condition(depth)})"
+    return f"{e.condition(depth)} {e.rng.choice(('AND', 'OR'))} {e.condition(depth)}"
 
 
 def _not(e: Expressions, _: str, depth: int) -> str:
-    return f"NOT ({e.condition(depth)})"
+    return f"NOT {e.condition(depth)}"
 
 
 def _is_null(e: Expressions, _: str, depth: int) -> str:
@@ -183,7 +184,10 @@ def _text_test(e: Expressions, _: str, depth: int) -> str:
 
 
 def _integer_arithmetic(e: Expressions, _: str, depth: int) -> str:
-    return f"({e.make('INT', depth)} {e.rng.choice('+-*')} {e.make('INT', min(depth, 1))})"
+    if e.rng.random() < 0.3:
+        # A factor is a constant, so that no product of products leaves its type's range.
+        return f"({e.make('INT', depth)} * {e.constant('INT')})"
+    return f"({e.make('INT', depth)} {e.rng.choice('+-')} {e.make('INT', min(depth, 1))})"
 
 
 def _integer_division(e: Expressions, _: str, depth: int) -> str:
@@ -221,8 +225,9 @@ def _extreme(e: Expressions, kind: str, depth: int) -> str:
 
 def _decimal_arithmetic(e: Expressions, _: str, depth: int) -> str:
     # The cast keeps the digits from growing with every operation to where the two round differently.
-    right = e.make(e.rng.choice(("DECIMAL", "DECIMAL", "INT")), 0)
-    return f"CAST({e.make('DECIMAL', depth)} {e.rng.choice('+-*')} {right} AS DECIMAL(18,3))"
+    right = e.rng.choice(("DECIMAL", "DECIMAL", "INT"))
+    what = f"* {e.constant(right)}" if e.rng.random() < 0.3 else f"{e.rng.choice('+-')} {e.make(right, 0)}"
+    return f"CAST({e.make('DECIMAL', depth)} {what} AS DECIMAL(18,3))"
 
 
 def _decimal_cast(e: Expressions, _: str, depth: int) -> str:
@@ -231,7 +236,9 @@ def _decimal_cast(e: Expressions, _: str, depth: int) -> str:
 
 def _double_arithmetic(e: Expressions, _: str, depth: int) -> str:
     # A DECIMAL that becomes a DOUBLE is no longer exact, so DOUBLEs meet INTs only.
-    return f"({e.make('DOUBLE', depth)} {e.rng.choice('+-*')} {e.make(e.rng.choice(('DOUBLE', 'INT')), 0)})"
+    right = e.rng.choice(("DOUBLE", "INT"))
+    what = f"* {e.constant(right)}" if e.rng.random() < 0.3 else f"{e.rng.choice('+-')} {e.make(right, 0)}"
+    return f"({e.make('DOUBLE', depth)} {what})"
 
 
 def _double_cast(e: Expressions, _: str, depth: int) -> str:

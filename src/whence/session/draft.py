@@ -85,11 +85,6 @@ class TableDraft:
         if self._key_of is None:
             return
         key = self._key_of(row)
-        if None in key:
-            missing = [name for name, value in zip(self.relation.key, key, strict=True) if value is None]
-            raise DataError(
-                f"rows[{index}] has NULL in key {listed(missing)} of {self.relation.name!r}: {row_text(row)}"
-            )
         other = self._keys[key] if key in self._keys else self.contents.keys.get(key)
         if other is not None and other != row:
             raise DataError(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from whence.engines.engine import Function
 from whence.errors import DuplicateNameError, StateError, TypeMismatchError
@@ -46,6 +47,6 @@ def parse_type(written: str | Type) -> Type:
     if not isinstance(written, str):
         raise TypeMismatchError(f"a type is written like 'BIGINT' or 'ARRAY<STRING>', not {written!r}")
     try:
-        return to_type(exp.DataType.build(written, dialect="spark"), None)
-    except (sqlglot.errors.ParseError, sqlglot.errors.TokenError):
+        return to_type(sqlglot.parse_one(written, read="spark", into=exp.DataType), None)
+    except SqlglotError:
         raise TypeMismatchError(f"{written!r} is not a type", hint="write for example 'BIGINT'") from None

@@ -10,6 +10,9 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ParseError as GlotParseError
+from sqlglot.errors import UnsupportedError as GlotUnsupportedError
 from sqlglot.parsers.spark import SparkParser
 
 from whence.errors import (
@@ -23,7 +26,7 @@ from whence.errors import (
 from whence.lang.sql.dialect import statements
 from whence.lang.sql.positions import span_of
 from whence.model.schema import Relation
-from whence.model.span import Source
+from whence.model.span import Source, Span
 from whence.session.definitions import Definitions
 
 if TYPE_CHECKING:
@@ -54,7 +57,7 @@ def run_query(text: str, definitions: Definitions, table: Callable[[str], pa.Tab
         for relation in used:
             connection.register(relation.name, table(relation.name))
         try:
-            answer = connection.sql(tree.sql("duckdb"))
+            answer = connection.sql(_translated(tree))
             return _narrowed(answer.to_arrow_table(), answer.types)
         except duckdb.Error as error:
             raise _in_our_words(error, used) from None
@@ -73,7 +76,24 @@ def _one_query(source: Source) -> exp.Expr:
             span=found[0][1],
             hint="execute runs statements that change something",
         )
-    return _named(sqlglot.parse_one(source.text, read=AnsiSpark))
+    try:
+        return _named(sqlglot.parse_one(source.text, read=AnsiSpark))
+    except GlotParseError as error:
+        raise _misused(error, source) from None
+
+
+def _misused(error: GlotParseError, source: Source) -> ParseError:
+    """What the first parser lets pass and the second does not: a function with the wrong arguments."""
+    place = error.errors[0]
+    end = source.line_starts[(place["line"] or 1) - 1] + (place["col"] or 1)
+    return ParseError("this function does not take these arguments", span=Span(source, max(end - 1, 0), end))
+
+
+def _translated(tree: exp.Expr) -> str:
+    try:
+        return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
+    except GlotUnsupportedError as error:
+        raise UnsupportedError(f"the query cannot be answered: {error}") from None
 
 
 def _named(tree: exp.Expr) -> exp.Expr:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from whence.analysis.analyze import Analysis, analyze
-from whence.engines.reference.evaluate import evaluate
+from whence.engines.reference.view import View, ViewRule
 from whence.errors import DuplicateNameError, ParseError, StateError
 from whence.model.program import Directive, Program
 from whence.model.rules import Rule
@@ -62,10 +62,12 @@ def _facts(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 
 def _rows(whole: Analysis, facts: dict[str, list[Rule]], definitions: Definitions) -> dict[str, list[Row]]:
     """The rows that the facts say."""
-    relations = tuple(whole.relations[name] for name in facts)
-    rules = tuple(rule for found in facts.values() for rule in found)
-    counts = evaluate(analyze(Program(relations, rules), definitions.signatures), {}, definitions.functions)
-    return {name: [row for row, count in counts[name].items() for _ in range(count)] for name in facts}
+    rows = {}
+    for name, found in facts.items():
+        rules = [ViewRule(rule, whole.relations, definitions.functions) for rule in found]
+        counts = View(whole.relations[name], rules).counts({})
+        rows[name] = [row for row, count in counts.items() for _ in range(count)]
+    return rows
 
 
 def _check_declarations(relations: Iterable[Relation], definitions: Definitions) -> None:

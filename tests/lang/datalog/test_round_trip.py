@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import datetime
 import decimal
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

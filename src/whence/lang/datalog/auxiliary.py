@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from whence.errors import ParseError, UnsupportedError
+from whence.errors import ParseError, UnsafeRuleError, UnsupportedError
 from whence.lang.datalog.limits import EXPANSION_LIMIT
 from whence.lang.datalog.pieces import (
     Alternatives,
@@ -52,6 +52,7 @@ class Auxiliaries:
 
     def add(self, head: Atom, pieces: Pieces, sign: int, span: Span | None) -> None:
         """Adds the rules that `head :- pieces` stands for."""
+        _check_head(head, pieces)
         todo, done = [pieces], list[Rule]()
         while todo:
             here = todo.pop()
@@ -161,6 +162,22 @@ class Auxiliaries:
         return name
 
 
+def _check_head(head: Atom, pieces: Pieces) -> None:
+    """What is inside braces or a negated group gives no value to the head."""
+    inner = [piece for piece in pieces if isinstance(piece, BodyAggregate | NegatedGroup)]
+    if inner:
+        bound = bound_by(pieces)
+        inside = {each.name for each in variables_of(inner)}
+        for term in head.terms:
+            for variable in variables(term):
+                if variable.name in inside and variable.name not in bound:
+                    raise UnsafeRuleError(
+                        f"variable {variable.name!r} of the head has a value only inside an aggregate or a negation",
+                        span=variable.span,
+                        hint=f"bind {variable.name!r} in an atom outside as well",
+                    )
+
+
 def _finished(pieces: Pieces) -> Pieces:
     return tuple(piece for piece in pieces if not isinstance(piece, BodyAggregate | NegatedGroup))
 
@@ -175,7 +192,9 @@ def _next_aggregate(pieces: Pieces) -> BodyAggregate | None:
             return aggregate
     if waiting:
         raise UnsupportedError(
-            "these aggregates need each other's results", span=waiting[0].span, related=[("and", waiting[1].span)]
+            "these aggregates need each other's results",
+            span=waiting[0].span,
+            related=[("the other one is here", waiting[1].span)],
         )
     return None
 

@@ -46,26 +46,28 @@ class Bodies:
         for conjunction in formula:
             lowered = (self._literal(node, nesting, grouped=grouped) for node in conjunction)
             found.extend(self._product(lowered, span))
-        return self._limited(found, span)
+            self._check_number(len(found), span)
+        return tuple(found)
 
     def _product(self, factors: Iterable[Alternatives], span: Span) -> Alternatives:
         """One of each, in every combination."""
-        products: Alternatives = ((),)
+        products: list[list[Piece]] = [[]]
         for alternatives in factors:
             if len(alternatives) == 1:
-                products = tuple([pieces + alternatives[0] for pieces in products])
+                for pieces in products:
+                    pieces.extend(alternatives[0])
             else:
-                products = self._limited([left + right for left in products for right in alternatives], span)
-        return products
+                self._check_number(len(products) * len(alternatives), span)
+                products = [[*left, *right] for left in products for right in alternatives]
+        return tuple(tuple(pieces) for pieces in products)
 
-    def _limited(self, alternatives: list[Pieces], span: Span) -> Alternatives:
-        if len(alternatives) > EXPANSION_LIMIT:
+    def _check_number(self, rules: int, span: Span) -> None:
+        if rules > EXPANSION_LIMIT:
             raise ParseError(
                 f"this stands for more than {EXPANSION_LIMIT} rules once its ';' are written out",
                 span=span,
                 hint="give each group in parentheses a relation of its own",
             )
-        return tuple(alternatives)
 
     def _literal(self, node: Node, nesting: int, *, grouped: bool) -> Alternatives:
         match node:
@@ -76,15 +78,15 @@ class Bodies:
                 return self._negated(operand, deeper(nesting, self._places.span(node)))
             case syntax.Negation(mark=mark, operand=syntax.Call() as call) if self._is_atom(call):
                 raise ParseError(
-                    f"{mark!s} does not negate a relation",
+                    "'not' negates conditions; a relation is negated with '!'",
                     span=self._places.span(mark),
                     hint=f"write !{call.name!s}(...)",
                 )
-            case syntax.Connected(parts=parts) if not grouped:
+            case syntax.Connected(parts=[_, Token() as word, *_]) if not grouped:
                 raise ParseError(
-                    f"{parts[1]!s} needs parentheses around it",
-                    span=self._places.span(parts[1]) if isinstance(parts[1], Token) else None,
-                    hint="or write ',' for and, ';' for or",
+                    f"conditions joined by '{word!s}' need parentheses around them",
+                    span=self._places.span(word),
+                    hint="or separate them by " + ("','" if word == "and" else "';'"),
                 )
             case Token(type="NAME") if not grouped and str(node) in self._relations:
                 raise ParseError(
@@ -141,10 +143,8 @@ class Bodies:
                 nesting = deeper(nesting, span)
                 # Not (a or b) is not a, and not b.
                 return self._product((self._negated_conjunction(each, nesting) for each in formula), span)
-            case syntax.Negation(operand=operand):
-                raise ParseError(
-                    "this is negated twice", span=span, hint=f"write {self._places.span(operand).text} without a '!'"
-                )
+            case syntax.Negation():
+                raise ParseError("this is negated twice", span=span, hint="leave out both negations")
         (*aggregates, literal) = self._plain(node, nesting)
         match literal:
             case Atom():

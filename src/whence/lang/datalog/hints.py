@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.errors import ParseError, UnsupportedError
+from whence.model.terms import AGGREGATES
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,8 @@ _BEFORE_PLACE = (
 )
 _SQL = re.compile(r"(?:\A|[.;\s])(select|create|insert|delete|update|drop|with|alter|merge)\Z", re.IGNORECASE)
 _BITS = frozenset(("band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor", "bnot", "lnot"))
-_QUALIFIERS = re.compile(r"\b(bag|key|partition|ttl|property)\s*(?:\([^()]*\)?)?\Z")
+_QUALIFIER = re.compile(r"\b(bag|key|partition|ttl|property)\s*(?:\([^()]*\)?)?\Z")
+_AGGREGATED = re.compile(r"[^.;{}\n]*:\s*\{")
 
 
 def unclosed(problem: Problem) -> Notice | None:
@@ -128,9 +130,11 @@ def unsupported(problem: Problem) -> Notice | None:
 
 
 def hint_for(problem: Problem) -> str | None:
-    if _SQL.search(problem.before) and ("LPAR" in problem.accepted or "DOT" in problem.accepted):
+    """What to do about it, where the slip is a known one."""
+    before, accepted = problem.before, problem.accepted
+    if _SQL.search(before) and ("LPAR" in accepted or "DOT" in accepted):
         return "this looks like SQL: run it with execute(), and rules with rules()"
-    if problem.before.endswith(("NOT", "Not")):
+    if before.endswith(("NOT", "Not")):
         return "negation is written !atom"
     for pattern, hint in _AT_PLACE:
         if pattern.match(problem.text, problem.start):
@@ -138,24 +142,28 @@ def hint_for(problem: Problem) -> str | None:
     for pattern, hint in _BEFORE_PLACE:
         if problem.start > 0 and pattern.match(problem.text, problem.start - 1):
             return hint
-    qualifier = _QUALIFIERS.search(problem.before)
-    if qualifier is not None and _inside_declaration(problem):
+    if before.endswith('"') and problem.start == problem.previous:
+        return 'a string ends at the first "; inside it write \\"'
+    if "GT" in accepted and "OPERATOR" in accepted and "COMMA" not in accepted:
+        return "in a head, name<...> is an aggregate; a comparison stands in parentheses: (x < y)"
+    if problem.kind in ("LT", "GT", "CMP", "EQUALS") and {"COMMA", "RPAR"} & accepted:
+        return _hint_for_comparison(problem)
+    if problem.kind == "_IF" and "DOT" in accepted:
+        return "does the rule before this one end with '.'?"
+    if problem.kind == "STRING" and "NAME" in accepted and "NUMBER" not in accepted:
+        return 'parameters have names, as in filename="links.csv"'
+    if _AGGREGATED.match(problem.text, problem.start):
+        return "the aggregates with a body in braces are count, sum, min, max and mean"
+    qualifier = _QUALIFIER.search(before)
+    if qualifier is not None and not {"OPERATOR", "_IF"} & accepted:
         word = qualifier[1]
         return f"after .decl, {word} is a qualifier; a relation of that name is written `{word}`(...)"
-    if problem.found and problem.found in "<>=!" and "_IF" not in problem.accepted:
-        return _hint_for_comparison(problem)
-    if problem.kind == "_IF" and "DOT" in problem.accepted:
-        return "does the rule before this one end with '.'?"
     return None
 
 
-def _inside_declaration(problem: Problem) -> bool:
-    return ".decl" in problem.text[max(0, problem.previous - 2000) : problem.previous] and "IF" not in problem.accepted
-
-
-def _hint_for_comparison(problem: Problem) -> str | None:
-    if "COMMA" in problem.accepted and "DOT" not in problem.accepted:
-        return "a comparison as a value stands in parentheses: (x < y)"
+def _hint_for_comparison(problem: Problem) -> str:
+    if problem.before.endswith(AGGREGATES) and problem.kind == "LT":
+        return "min<x> stands in a rule's head; in a body write y = min x : { ... }"
     if "DOT" in problem.accepted:
         return "compare two values at a time: a < b, b < c"
-    return None
+    return "a comparison as a value stands in parentheses: (x < y)"

@@ -66,9 +66,9 @@ INTRINSICS: dict[str, tuple[int | None, Meaning]] = {
 }
 
 REFUSED = {
-    "ord": "the order in which values were first seen is no part of the data",
-    "range": "a function that yields several values; write a relation of the values",
-    "autoinc": "a number that depends on the order of evaluation; #f(x) makes a value for x",
+    "ord": "its number depends on the order in which values were first seen",
+    "range": "it yields several values; write a relation that holds them",
+    "autoinc": "its number depends on the order of evaluation; #f(x) makes a value for x that stays the same",
 }
 
 

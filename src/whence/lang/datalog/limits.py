@@ -25,7 +25,9 @@ def check_characters(source: Source) -> None:
         code = ord(found[0])
         what = "a NUL character" if code == 0 else f"half of a surrogate pair (U+{code:04X})"
         hint = 'inside a string it can be written "\\u0000"' if code == 0 else "was the text decoded as UTF-8?"
-        raise ParseError(f"the text contains {what}", span=Span(source, *found.span()), hint=hint)
+        # The message shows the line, and has to be text itself.
+        shown = Source(source.name, _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", source.text))
+        raise ParseError(f"the text contains {what}", span=Span(shown, *found.span()), hint=hint)
 
 
 def deeper(nesting: int, span: Span) -> int:

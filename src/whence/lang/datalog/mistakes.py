@@ -29,7 +29,7 @@ _WORDS = {
     "SEMICOLON": "';'",
     "_IF": "':-'",
     "DOT": "'.'",
-    "COLON": "':'",
+    "_COLON": "':'",
     "EQUALS": "'='",
     "SUBTYPE": "'<:'",
     "LT": "'<'",
@@ -39,7 +39,7 @@ _WORDS = {
 }
 # After a value these are always possible, and nobody who forgot a ')' wants to read of them.
 _CONTINUE_A_TERM = frozenset(
-    ("OPERATOR", "STAR", "MINUS", "CMP", "LT", "GT", "AND", "OR", "COLON", "_OF_TYPE", "LPAR", "SEMICOLON")
+    ("OPERATOR", "STAR", "MINUS", "CMP", "LT", "GT", "AND", "OR", "_COLON", "_OF_TYPE", "LPAR", "SEMICOLON")
 )
 _START_A_TERM = frozenset(
     ("NAME", "NUMBER", "FLOAT", "STRING", "LPAR", "LSQB", "AT", "HASH", "AS", "TYPED", "MINUS", "BANG", "NOT")
@@ -59,7 +59,7 @@ def mistake(unexpected: UnexpectedInput, source: Source) -> WhenceError:
     start = unexpected.pos_in_stream
     if ended or start is None:
         start = previous
-    found = "" if ended else _found(source.text, start)
+    found = "" if ended else _found(source.text, start, token)
     problem = Problem(source.text, start, previous, found, "" if token is None else token.type, accepted)
 
     for notice in (unclosed(problem), unsupported(problem)):
@@ -130,9 +130,10 @@ def _quoted(word: str) -> str:
     return word if word[0] in "\"`'" else f"'{word}'"
 
 
-def _found(text: str, start: int) -> str:
-    found = _FOUND.match(text, start)
-    return "" if found is None else found[0][:40]
+def _found(text: str, start: int, token: Token | None) -> str:
+    """The word at the place, as the parser read it where it could."""
+    word = _FOUND.match(text, start) if token is None else None
+    return str(token if word is None else word[0]).partition("\n")[0][:40]
 
 
 def _end(value: object) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from whence.lang.datalog import syntax
 from whence.lang.datalog.auxiliary import Auxiliaries
 from whence.lang.datalog.bodies import Bodies
+from whence.lang.datalog.collector import collector_paused
 from whence.lang.datalog.pieces import Alternatives
 from whence.lang.datalog.places import Places
 from whence.lang.datalog.read import read
@@ -19,7 +20,11 @@ from whence.model.span import Source
 
 def parse_datalog(text: str, name: str = "<rules>") -> Program:
     """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text."""
-    source = Source(name, text)
+    with collector_paused():
+        return _program(Source(name, text))
+
+
+def _program(source: Source) -> Program:
     statements = read(source)
     places = Places(source)
     types = Types(places, (each for each in statements if isinstance(each, syntax.Alias)))

@@ -66,7 +66,7 @@ class Types:
         precision, scale = (*(self._digits(p) for p in node.parameters), 0)[:2]
         if not (1 <= precision <= LONGEST_DECIMAL and scale <= precision):
             raise ParseError(
-                f"a DECIMAL has 1 to {LONGEST_DECIMAL} digits, of which no more stand after the point",
+                f"a DECIMAL has at most {LONGEST_DECIMAL} digits in all, and no more than that after the point",
                 span=span,
                 hint="like DECIMAL(10, 2)",
             )

@@ -19,7 +19,8 @@ from whence.model import types
 from whence.model.rules import COMPARISONS, Atom
 from whence.model.schema import Relation
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variables
+from whence.model.terms import Aggregate, Call, Cast, Skolem, Term, Variable, variables
+from whence.model.types import Type
 
 _INTEGERS = (types.INT, types.BIGINT)
 
@@ -31,7 +32,7 @@ class Entry:
     table: str | None
     column: str
     term: Term
-    # The second of two columns joined by USING is there for `t.column` but not for `column` and `*`.
+    # Columns joined by USING are there for `t.column`; for `column` and `*` there is one entry for both.
     merged: bool = False
 
 
@@ -51,6 +52,7 @@ class Block:
         self.types: dict[str, Typed] = {}
         self.free: dict[str, str] = {}
         self._root: dict[str, str] = {}
+        self._class_types: dict[str, Typed] = {}
         self._equated: list[str] = []
 
     @classmethod
@@ -69,6 +71,7 @@ class Block:
     def copy_variables(self, other: Block) -> None:
         """Take over the other block's variables, with what is known of them, as ordinary ones."""
         self.types, self._root = dict(other.types), dict(other._root)
+        self._class_types = dict(other._class_types)
 
     def fresh(self, hint: str, typed: Typed, span: Span | None = None) -> Variable:
         name = f"{hint}#{next(self.numbers)}"
@@ -78,6 +81,7 @@ class Block:
     def adopt_unions(self, other: Block) -> None:
         """Keep what another block found to be the same value, or not NULL."""
         self._root.update(other._root)
+        self._class_types.update(other._class_types)
         self._equated.extend(other._equated)
         for theirs, mine in other.free.items():
             if theirs in self.free:
@@ -96,7 +100,8 @@ class Block:
         return name
 
     def typed(self, name: str) -> Typed:
-        return self.types[self.root(name)]
+        """What is known of the value, from all that is the same value."""
+        return self._class_types.get(self.root(name)) or self.types[name]
 
     def environment(self) -> Mapping[str, Typed]:
         return {name: self.typed(name) for name in self.types}
@@ -117,10 +122,17 @@ class Block:
             match condition:
                 case Call(function=function, arguments=sides) if function == "isnotnull" or function in COMPARISONS:
                     never_null |= {self.root(side.name) for side in sides if isinstance(side, Variable)}
-        return {
-            name: Typed(typed.type, typed.nullable and self.root(name) not in never_null)
-            for name, typed in self.environment().items()
-        }
+        found: dict[str, list[Type]] = {}
+        for atom in self.atoms:
+            for term, column in zip(atom.terms, relation(atom.relation).columns, strict=True):
+                if isinstance(term, Variable):
+                    found.setdefault(self.root(term.name), []).append(column.type)
+        final: dict[str, Typed] = {}
+        for name in self.types:
+            root, typed = self.root(name), self.typed(name)
+            widest = common_type(found[root]) if root in found else None
+            final[name] = Typed(widest or typed.type, typed.nullable and root not in never_null)
+        return final
 
     def resolve_term(self, term: Term) -> Term:
         """The term with every variable replaced by the one that stands for its class."""
@@ -131,9 +143,9 @@ class Block:
         a, b = self.root(left.name), self.root(right.name)
         if a == b:
             return
-        x, y = self.types[a], self.types[b]
+        x, y = self.typed(a), self.typed(b)
         self._root[b] = a
-        self.types[a] = Typed(common_type((x.type, y.type)) or x.type, x.nullable and y.nullable)
+        self._class_types[a] = Typed(common_type((x.type, y.type)) or x.type, x.nullable and y.nullable)
 
     def equate(self, left: Term, right: Term, span: Span | None) -> None:
         """SQL's `left = right`: the same value, and not NULL. Columns of one type become one variable."""
@@ -161,17 +173,18 @@ class Block:
     def must_not_be_null(self) -> list[str]:
         """Classes that an `=` has to keep from being NULL, because no column of theirs does."""
         roots = dict.fromkeys(self.root(name) for name in self._equated)
-        return [name for name in roots if self.types[name].nullable]
+        return [name for name in roots if self.typed(name).nullable]
 
-    def fixed_by_constant(self) -> set[str]:
-        """The variables that some condition sets equal to a constant."""
-        fixed = set()
+    def fixed(self) -> set[str]:
+        """The variables that can have one value only, given the values from outside."""
+        outside = {self.root(mine) for mine in self.free.values()}
+        fixed = set(outside)
         for condition in self.conditions:
-            match condition:
-                case Call(
-                    function="=", arguments=(Variable(name=name), Constant()) | (Constant(), Variable(name=name))
-                ):
-                    fixed.add(self.root(name))
+            match self.resolve_term(condition):
+                case Call(function="=", arguments=(left, right)):
+                    for side, other in ((left, right), (right, left)):
+                        if isinstance(side, Variable) and uses(other) <= outside:
+                            fixed.add(side.name)
         return fixed
 
     def is_one_atom(self) -> bool:
@@ -192,7 +205,8 @@ class Block:
         for known, mine in self.free.items():
             if self.outer.root(known) == theirs:
                 return Variable(mine, span=variable.span)
-        local = self.fresh(theirs.partition("#")[0], self.outer.typed(theirs), variable.span)
+        # Nullable, whatever it is outside: inside, it takes all values of the columns that it is joined with.
+        local = self.fresh(theirs.partition("#")[0], Typed(self.outer.typed(theirs).type, nullable=True), variable.span)
         self.free[theirs] = local.name
         return local
 

@@ -23,7 +23,10 @@ def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
 
 def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
     span = lowering.span(node)
+    known = block.known(node)
     match node:
+        case _ if known is not None:
+            pass
         case exp.Not():
             inner = node.this.unnest()
             if isinstance(inner, exp.Exists):

@@ -232,6 +232,7 @@ _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Column: ("table", "db"),
     exp.Literal: ("is_string",),
     exp.Div: ("typed", "safe"),
+    exp.DPipe: ("safe",),
 }
 
 # Expressions that sqlglot has a form of its own for
@@ -296,6 +297,10 @@ def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call(name, (sub(node.expression),), span=span)
 
 
+def _rounded(node: Any, sub: Sub, span: Span | None) -> Term:
+    return Call("floor" if isinstance(node, exp.Floor) else "ceil", (sub(node.this),), span=span)
+
+
 def _substring(node: Any, sub: Sub, span: Span | None) -> Term:
     parts = [node.this, node.args.get("start"), node.args.get("length")]
     return Call("substring", tuple(sub(p) for p in parts if p is not None), span=span)
@@ -322,6 +327,8 @@ _SPECIAL: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Case: _case,
     exp.If: _if,
     exp.Extract: _extract,
+    exp.Floor: _rounded,
+    exp.Ceil: _rounded,
     exp.Substring: _substring,
     exp.Trim: _trim,
     exp.StrPosition: _position,

@@ -7,6 +7,7 @@ a LEFT JOIN b ON c    is    join(a, b)    :- a, b, c.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -183,18 +184,12 @@ class _Reader:
     def _merge(
         self, block: Block, left: Sequence[Entry], using: Sequence[str], value: Callable[[Term, Term], Term]
     ) -> None:
-        """One column for both sides of USING, the right one hidden."""
+        """One column for both sides of USING, before all others; each side's own goes by the table's name only."""
         names = {n.lower() for n in using}
-        right = block.scope[len(left) :]
-        both = dict(zip((n.lower() for n in using), self._pairs(left, right, using), strict=True))
-        merged = [
-            Entry(e.table, e.column, value(*both[e.column.lower()]))
-            if e.column.lower() in names and not e.merged
-            else e
-            for e in left
-        ]
-        hidden = [Entry(e.table, e.column, e.term, merged=e.merged or e.column.lower() in names) for e in right]
-        block.scope = [*merged, *hidden]
+        pairs = self._pairs(left, block.scope[len(left) :], using)
+        merged = [Entry(None, name, value(*pair)) for name, pair in zip(using, pairs, strict=True)]
+        rest = [e for e in block.scope if e.table is not None or e.column.lower() not in names]
+        block.scope = [*merged, *(replace(e, merged=e.merged or e.column.lower() in names) for e in rest)]
 
     def _outer_join(
         self, block: Block, right: Block, side: str, on: exp.Expr | None, using: Sequence[str], span: Span | None
@@ -238,7 +233,8 @@ class _Reader:
         """Rows of one side without a match on the other, whose columns are NULL."""
         present = self._start(block, own, span)
         inner = block.child()
-        self._start(inner, lost, span)
+        outside = tuple(block.import_variable(Variable(name)).name for name in lost[0].free)
+        self._start(inner, (Lowered(lost[0].relation, outside), lost[1]), span)
         self._apply(inner, block, inner, on, using)
         semi_join(self.lowering, block, inner, span, negated=True)
         absent = [

@@ -18,7 +18,8 @@ from whence.model.program import Program, Signature
 from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Column, Relation, owner
 from whence.model.span import Source, Span
-from whence.model.terms import Aggregate, Term, Variable
+from whence.model.terms import Aggregate, Cast, Term, Variable
+from whence.model.types import NULL
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ class Lowering:
             block = draft.block
             locals_ = [block.import_variable(Variable(outer)) for outer in free]
             self.bind(block, locals_)
-            heads.append((*locals_, *(o.term for o in draft.outputs)))
+            heads.append((*locals_, *(self._as_written(o.term, block) for o in draft.outputs)))
         names = _unique([*(f.partition("#")[0] for f in free)], drafts[0].outputs)
         columns = tuple(
             self._column(i, names[i], [(d, h[i]) for d, h in zip(drafts, heads, strict=True)], len(free))
@@ -168,6 +169,14 @@ class Lowering:
                 hint="CAST one of them",
             )
         return Column(name, type_, any(f.nullable for f in found), span=output.span if output else None)
+
+    def _as_written(self, term: Term, block: Block) -> Term:
+        """A column keeps its own type, also where it is joined with one of a wider type."""
+        if isinstance(term, Variable):
+            own = block.types[term.name].type
+            if own not in (NULL, block.final_environment(self.relation)[term.name].type):
+                return Cast(term, own, span=term.span)
+        return term
 
     def _head_typed(self, term: Term, draft: Draft, free: int) -> Typed:
         environment = draft.block.final_environment(self.relation)

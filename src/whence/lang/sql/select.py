@@ -97,6 +97,9 @@ def _draft_groups(
     groups = _group_terms(lowering, select, block, items)
     having = select.args.get("having")
     aggregates = list(dict.fromkeys(to_aggregate(lowering, block, call) for call in calls))
+    if not groups and not aggregates:
+        # HAVING alone makes one group of everything.
+        aggregates = [Aggregate("count", None)]
     direct = None if having is not None else _direct(lowering, block, items, groups)
     if direct is not None:
         nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
@@ -154,7 +157,8 @@ def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp
                 f"there is no column number {node.this} in the select list", span=lowering.span(node)
             )
         return items[at - 1].unalias()
-    if isinstance(node, exp.Column) and not node.table and block.resolve(None, node.name, lowering.span(node)) is None:
+    here = {e.column.lower() for e in block.scope}
+    if isinstance(node, exp.Column) and not node.table and node.name.lower() not in here:
         for item in items:
             if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
                 return item.unalias()
@@ -212,7 +216,7 @@ def _one_row(lowering: Lowering, block: Block) -> bool:
         return False
     atom = block.atoms[0]
     relation = lowering.relation(atom.relation)
-    fixed = {block.root(mine) for mine in block.free.values()} | block.fixed_by_constant()
+    fixed = block.fixed()
     columns = {
         c.name.lower()
         for c, t in zip(relation.columns, atom.terms, strict=True)

@@ -53,7 +53,7 @@ def not_member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp
 
 def semi_join(lowering: Lowering, block: Block, inner: Block, span: Span | None, *, negated: bool) -> None:
     """Keep what the inner block (a child of the block) has, or has not, a match for."""
-    atom = _plain_atom(block, inner) if negated else None
+    atom = _plain_atom(lowering, block, inner) if negated else None
     if atom is None:
         atom = _call(_set_of(lowering, inner, "absent" if negated else "exists", span), span)
     (block.negations if negated else block.atoms).append(atom)
@@ -207,11 +207,17 @@ def _check_columns(draft: Draft, wanted: int, span: Span | None) -> None:
         raise ArityError(f"this subquery has {len(draft.outputs)} columns where {wanted} can be used", span=span)
 
 
-def _plain_atom(outer: Block, inner: Block) -> Atom | None:
+def _plain_atom(lowering: Lowering, outer: Block, inner: Block) -> Atom | None:
     """The inner block as a single atom over the outer block's terms, where it is no more than that."""
-    if len(inner.atoms) != 1 or inner.negations or inner.must_not_be_null():
+    if len(inner.atoms) != 1 or inner.negations:
         return None
     atom = inner.atoms[0]
+    never_null = {inner.root(mine) for name, mine in inner.free.items() if not outer.typed(name).nullable}
+    never_null |= inner.never_null_in_atoms(lowering.relation)
+    if not set(inner.must_not_be_null()) <= never_null or len({*map(inner.root, inner.free.values())}) < len(
+        inner.free
+    ):
+        return None
     names = [inner.root(t.name) if isinstance(t, Variable) else None for t in atom.terms]
     theirs: dict[str, Term] = {inner.root(mine): Variable(name) for name, mine in inner.free.items()}
     given: dict[str, Term] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from whence.errors import UnsupportedError
+from whence.functions.typing import common_type
 from whence.lang.sql.order import is_recursive
 from whence.lang.sql.types import to_duration
 from whence.lang.sql.write_terms import constant_sql, name_sql, term_sql
@@ -19,7 +20,7 @@ from whence.model.schema import AUXILIARY_MARK, Relation
 from whence.model.statements import CreateTable, CreateView, DeleteWhere, Drop, InsertQuery, InsertValues, Statement
 from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard
 from whence.model.terms import variables as variables_of
-from whence.model.types import STRING
+from whence.model.types import STRING, Type
 
 
 def to_sql(statements: Iterable[Statement], catalog: Catalog | None = None) -> str:
@@ -152,6 +153,10 @@ class _RuleWriter:
         schema = self.schemas.get(relation)
         return schema is None or schema.columns[at].nullable
 
+    def type(self, relation: str, at: int) -> Type | None:
+        schema = self.schemas.get(relation)
+        return None if schema is None else schema.columns[at].type
+
     def column(self, relation: str, at: int) -> str:
         schema = self.schemas.get(relation)
         if schema is None:
@@ -165,6 +170,7 @@ class _Body:
     def __init__(self, writer: _RuleWriter, rule: Rule, alias: str = "t") -> None:
         self.writer = writer
         self.columns: dict[str, str] = {}
+        self.occurrences: dict[str, list[str]] = {}
         self.tables: list[str] = []
         self.conditions: list[str] = []
         atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
@@ -181,6 +187,7 @@ class _Body:
             name = f"{alias}{number}" if alias else ""
             self.tables.append(f"{writer.table(atom.relation)} {name}".strip())
             self._match(atom, f"{name}." if name else "", never_null)
+        self._prefer_widest(places)
         implied = {name for name in guarded if sum(n == name for n, _, _ in places) > 1}
         self._define(rule)
         for number, literal in enumerate(rule.body, start=1):
@@ -194,10 +201,19 @@ class _Body:
                     pass
                 case Variable(name=name) if name not in self.columns:
                     self.columns[name] = here
+                    self.occurrences[name] = [here]
                 case Variable(name=name):
                     self.conditions.append(f"{self.columns[name]} {'=' if name in never_null else '<=>'} {here}")
+                    self.occurrences[name].append(here)
                 case _:
                     self.conditions.append(f"{here} <=> {term_sql(term, self.columns, 5)}")
+
+    def _prefer_widest(self, places: list[tuple[str, str, int]]) -> None:
+        """A variable over columns of different types has the widest of them, and is written as that column."""
+        for name, options in self.occurrences.items():
+            types = [self.writer.type(relation, at) for n, relation, at in places if n == name]
+            widest = common_type([t for t in types if t is not None])
+            self.columns[name] = next((o for o, t in zip(options, types, strict=True) if t == widest), options[0])
 
     def _define(self, rule: Rule) -> None:
         """Variables that no atom binds are written as what they are defined to be."""

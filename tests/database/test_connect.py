@@ -1,0 +1,85 @@
+"""Opening and closing, and what is not there yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import whence
+
+
+def test_a_database_in_memory() -> None:
+    with whence.connect() as db:
+        assert (db.version, db.notices) == (0, ())
+
+
+@pytest.mark.parametrize("maintenance", ["auto", "recompute"])
+def test_maintenance_that_exists(maintenance: str) -> None:
+    whence.connect(maintenance=maintenance).close()
+
+
+@pytest.mark.parametrize("maintenance", ["absorption", "dred", "counting", "magic"])
+def test_maintenance_that_is_not_there_yet(maintenance: str) -> None:
+    with pytest.raises(whence.UnsupportedError, match=f"there is no maintenance '{maintenance}' yet") as caught:
+        whence.connect(maintenance=maintenance)
+    assert 'hint: there is "auto" and "recompute"' in str(caught.value)
+
+
+@pytest.mark.parametrize("target", ["state/", Path("state")])
+def test_a_directory_is_not_there_yet(target: object) -> None:
+    with pytest.raises(whence.UnsupportedError, match=r"kept in a directory \(state/?\) is not there yet"):
+        whence.connect(target)
+
+
+def test_spark_is_not_there_yet() -> None:
+    class SparkSession:
+        __module__ = "pyspark.sql.session"
+
+    with pytest.raises(whence.UnsupportedError, match="a database on a Spark session is not there yet"):
+        whence.connect(SparkSession())
+    with pytest.raises(whence.UnsupportedError, match="there is no engine 'spark' yet"):
+        whence.connect(engine="spark")
+
+
+def test_anything_else_is_refused() -> None:
+    with pytest.raises(whence.UnsupportedError, match="a database on a int is not there yet"):
+        whence.connect(5)
+
+
+def test_a_closed_database_says_so() -> None:
+    db = whence.connect()
+    db.execute("CREATE TABLE t(x INT)")
+    batch = db.batch()
+    db.close()
+    db.close()
+    for call in (
+        lambda: db.execute("CREATE TABLE u(x INT)"),
+        lambda: db.rules("a(1)."),
+        lambda: db.insert("t", [(1,)]),
+        lambda: db.delete("t", [(1,)]),
+        db.batch,
+        lambda: batch.insert("t", [(1,)]),
+        lambda: db.advance("2026-01-01"),
+        lambda: db.function("f", int, returns="INT"),
+        lambda: db.rows("t"),
+        lambda: db.table("t"),
+        lambda: db.query("SELECT 1"),
+        lambda: db.changes("t"),
+        lambda: db.subscribe("t", print),
+    ):
+        with pytest.raises(whence.StateError, match="this database is closed"):
+            call()
+
+
+def test_the_number_of_rounds_is_a_choice() -> None:
+    counting = "n(0). n(x + 1) :- n(x), x < 50."
+    assert len(whence_rows(60, counting)) == 51
+    with pytest.raises(whence.ConvergenceError, match="after 40 rounds"):
+        whence_rows(40, counting)
+
+
+def whence_rows(max_rounds: int, text: str) -> set[object]:
+    with whence.connect(max_rounds=max_rounds) as db:
+        db.rules(text)
+        return set(db.rows("n"))

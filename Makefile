@@ -24,8 +24,8 @@ format: $(READY) ## Reformat the code and fix what the linter can fix
 	@$(PYTHON_IN_VENV) -m ruff check --fix .
 	@$(PYTHON_IN_VENV) -m ruff format .
 
-bench: $(READY) ## Compare whence with recomputing in DuckDB
-	@$(PYTHON_IN_VENV) benchmarks/reference.py
+bench: $(READY) ## Compare whence with DuckDB and others; QUICK=1 takes small sizes
+	@$(PYTHON_IN_VENV) -m benchmarks $(if $(QUICK),--quick)
 
 setup: $(READY) ## Only set up: find Python, make .venv, install what is needed
 

@@ -14,10 +14,11 @@ ROOT = Path(__file__).parent.parent / "src"
 # side by side and do not know each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.model", "whence.errors"),
-    ("whence.functions",),
+    ("whence.functions", "whence.semirings", "whence.workloads"),
     ("whence.analysis", "whence.lang.datalog", "whence.lang.sql", "whence.sources"),
-    ("whence.engines.engine",),
+    ("whence.incremental", "whence.engines.engine"),
     ("whence.engines.reference",),
+    ("whence.engines.local",),
     ("whence.session",),
     ("whence.database",),
     ("whence.cli",),

@@ -52,7 +52,7 @@ def connect(
         raise UnsupportedError(f"a database on {what} is not there yet", hint="connect() gives a database in memory")
     if maintenance not in ("auto", "recompute"):
         raise UnsupportedError(f"there is no maintenance {maintenance!r} yet", hint='there is "auto" and "recompute"')
-    return Database(ReferenceEngine(Limits(rounds=max_rounds)))
+    return Database(ReferenceEngine(Limits(rounds=_rounds(max_rounds))))
 
 
 class Database:
@@ -62,6 +62,7 @@ class Database:
         self._session = Session(engine)
         self._lock = threading.RLock()
         self._closed = False
+        self._in_change = False
 
     def execute(
         self, sql: str | bytes, *, name: str = "<sql>", directory: str | os.PathLike[str] = "."
@@ -102,20 +103,18 @@ class Database:
 
     def insert(self, relation: str, rows: object) -> Commit:
         """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
-        with self._changing() as session:
-            table = session.definitions.table(relation)
-            return _commit(session, [Insert(table, read_rows(rows, table))])
+        table = self._table(relation)
+        return self._commit([Insert(table, read_rows(rows, table))])
 
     def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
         """Take rows out of a table, one copy for each row given. Rows that are not there are an error, or ignored."""
-        with self._changing() as session:
-            table = session.definitions.table(relation)
-            return _commit(session, [Delete(table, read_rows(rows, table), ignores_missing(missing))])
+        table = self._table(relation)
+        return self._commit([Delete(table, read_rows(rows, table), ignores_missing(missing))])
 
     def batch(self) -> Batch:
         """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
         with self._reading():
-            return Batch(self._table, self._commit_batch)
+            return Batch(self._table, self._commit)
 
     def advance(self, moment: object) -> Commit:
         """Move event time forward, and drop the rows whose time to live has passed."""
@@ -200,30 +199,42 @@ class Database:
 
     @contextmanager
     def _changing(self) -> Iterator[Session]:
-        """Subscribers hear of it outside of the lock, so that they may wait for other users of the database."""
+        with self._reading():
+            if self._in_change:
+                raise StateError(
+                    "the database is in the middle of a change",
+                    hint="a function that views call must not change the database",
+                )
         try:
             with self._reading() as session:
-                yield session
+                self._in_change = True
+                try:
+                    yield session
+                finally:
+                    self._in_change = False
         finally:
+            # Outside of the lock, so that subscribers may wait for other users of the database; and also after an
+            # error, because the statements before a failing one have happened.
             self._session.subscriptions.deliver()
 
     def _table(self, relation: str) -> Relation:
         with self._reading() as session:
             return session.definitions.table(relation)
 
-    def _commit_batch(self, changes: list[Insert | Delete]) -> Commit:
+    def _commit(self, changes: list[Insert | Delete]) -> Commit:
         with self._changing() as session:
+            draft = session.draft()
             for change in changes:
                 if session.definitions.table(change.relation.name) != change.relation:
-                    raise StateError(f"table {change.relation.name!r} has changed since the batch began")
-            return _commit(session, changes)
+                    raise StateError(f"table {change.relation.name!r} has changed since its rows were read")
+                change.add_to(draft)
+            return session.commit(draft)
 
 
-def _commit(session: Session, changes: list[Insert | Delete]) -> Commit:
-    draft = session.draft()
-    for change in changes:
-        change.add_to(draft)
-    return session.commit(draft)
+def _rounds(number: object) -> int:
+    if isinstance(number, int) and number > 0:
+        return number
+    raise TypeMismatchError(f"max_rounds is a number of rounds, not {number!r}")
 
 
 def _program(text: object, name: str) -> str:

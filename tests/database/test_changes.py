@@ -110,6 +110,13 @@ class TestSubscribe:
         commit = db.insert("link", [("a", 1)])
         assert seen == [(commit.version, {("a", 1)})]
 
+    def test_statements_before_a_failing_one_are_heard_of(self, db: whence.Database) -> None:
+        heard: list[pa.Table] = []
+        db.subscribe("person", heard.append)
+        with pytest.raises(whence.DataError):
+            db.execute("INSERT INTO person VALUES (1, 'Ann'); INSERT INTO person VALUES (1, 'Ida')")
+        assert len(heard) == 1
+
     def test_cancel(self, db: whence.Database) -> None:
         heard: list[pa.Table] = []
         subscription = db.subscribe("link", heard.append)

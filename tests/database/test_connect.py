@@ -9,8 +9,9 @@ import pytest
 import whence
 
 
-def test_a_database_in_memory() -> None:
-    with whence.connect() as db:
+@pytest.mark.parametrize("engine", [None, "reference"])
+def test_a_database_in_memory(engine: str | None) -> None:
+    with whence.connect(engine=engine) as db:
         assert (db.version, db.notices) == (0, ())
 
 
@@ -77,6 +78,12 @@ def test_the_number_of_rounds_is_a_choice() -> None:
     assert len(whence_rows(60, counting)) == 51
     with pytest.raises(whence.ConvergenceError, match="after 40 rounds"):
         whence_rows(40, counting)
+
+
+@pytest.mark.parametrize("max_rounds", [0, -1, "many", None])
+def test_rounds_are_a_number(max_rounds: int) -> None:
+    with pytest.raises(whence.TypeMismatchError, match="max_rounds is a number of rounds"):
+        whence.connect(max_rounds=max_rounds)
 
 
 def whence_rows(max_rounds: int, text: str) -> set[object]:

@@ -80,6 +80,16 @@ def test_a_function_that_raises_refuses_the_commit(db: whence.Database) -> None:
     assert db.rows("t") == {(1,)}
 
 
+def test_a_function_must_not_change_the_database(db: whence.Database) -> None:
+    def inserts(x: int | None) -> int:
+        return db.insert("t", [(5,)]).version
+
+    db.function("inserts", inserts, returns="INT")
+    with pytest.raises(whence.EvaluationError, match="the database is in the middle of a change"):
+        db.execute("CREATE VIEW v AS SELECT inserts(x) AS y FROM t")
+    assert db.rows("t") == {(1,), (None,)}
+
+
 def test_a_query_says_that_it_cannot(db: whence.Database) -> None:
     db.function("f", double, returns="INT")
     with pytest.raises(whence.UnsupportedError, match="query cannot call the registered function 'f'") as caught:

@@ -39,6 +39,11 @@ class TestForms:
     def test_a_generator(self, db: whence.Database) -> None:
         assert db.insert("link", (("a", "b", i) for i in range(3))).inserted == {"link": 3}
 
+    def test_rows_that_are_made_from_the_database(self, db: whence.Database) -> None:
+        db.insert("link", [("a", "b", 1)])
+        db.insert("link", ((dst, src, cost) for src, dst, cost in db.rows("link")))
+        assert db.rows("link") == {("a", "b", 1), ("b", "a", 1)}
+
     def test_nothing(self, db: whence.Database) -> None:
         commit = db.insert("link", [])
         assert (commit.version, commit.inserted, commit.deleted) == (3, {}, {})
@@ -294,7 +299,7 @@ class TestBatch:
                 batch.insert("link", [("a", "b", 1)])
                 db.execute("DROP TABLE link; CREATE TABLE link(x INT)")
 
-        with pytest.raises(whence.StateError, match="table 'link' has changed since the batch began"):
+        with pytest.raises(whence.StateError, match="table 'link' has changed since its rows were read"):
             drops()
 
 

@@ -92,9 +92,13 @@ def keeps_keys(steps: list[Change | Advance]) -> list[Change | Advance]:
     kept: list[Change | Advance] = []
     taken: dict[object, object] = {}
     for step in steps:
-        if isinstance(step, Advance) or step.relation != "owner" or not step.insert:
-            kept.append(step)
-        elif taken.setdefault(step.row[0], step.row[1]) == step.row[1]:
+        refused = (
+            isinstance(step, Change)
+            and step.relation == "owner"
+            and step.insert
+            and taken.setdefault(step.row[0], step.row[1]) != step.row[1]
+        )
+        if not refused:
             kept.append(step)
     return kept
 

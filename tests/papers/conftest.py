@@ -1,7 +1,7 @@
 """The recursive queries that whence began with, each in SQL and in Datalog, against plain Python.
 
-They are those of section 2 of "Maintaining recursive views of regions and connectivity in networks" and of section 3.1
-of the dissertation that contains it. A path is the text `a.b.c` in SQL and the array `[a, b, c]` in Datalog, as it is
+They are those of section 2 of "Recursive Computation of Regions and Connectivity in Networks" and of section 3.1 of
+the dissertation that contains it. A path is the text `a.b.c` in SQL and the array `[a, b, c]` in Datalog, as it is
 printed there.
 """
 

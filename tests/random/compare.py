@@ -8,13 +8,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from whence.model.types import Row
+from whence.model.types import Row, Value
 
 # An average of DECIMALs has four more digits in Spark than its argument, and is a DOUBLE in DuckDB.
 TOLERANCE = 1e-4
 
 
-class Disagreement(AssertionError):
+class DisagreementError(AssertionError):
     """The two systems differ."""
 
 
@@ -35,7 +35,7 @@ def difference(ours: Mapping[Row, int], theirs: Iterable[Row]) -> tuple[list[Row
     return only_left, only_right
 
 
-def _comparable(value: object) -> object:
+def _comparable(value: Value) -> Value:
     match value:
         case bool():
             # To Python True is 1, but a BOOLEAN is no number.
@@ -43,8 +43,6 @@ def _comparable(value: object) -> object:
         case datetime.datetime() if value.time() == datetime.time():
             # A DATE that an INTERVAL was added to is a TIMESTAMP to DuckDB.
             return value.date()
-        case list():
-            return tuple(value)
     return value
 
 

@@ -16,7 +16,7 @@ from random import Random
 from tests.random.tables import VALUES, literal
 
 KINDS = ("INT", "STRING", "DECIMAL", "DOUBLE", "BOOLEAN", "DATE")
-COMPARISONS = ("=", "=", "=", "!=", "<", "<=", ">", ">=", "<=>")
+COMPARISONS = ("=", "=", "=", "!=", "<>", "<", "<=", ">", ">=", "<=>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 PATTERNS = ("'a%'", "'%b'", "'_'", "'%'", "'a_'", "''", "'%A%'")
 
 _VALUES = {
@@ -53,7 +53,7 @@ class Expressions:
 
     def make(self, kind: str, depth: int) -> str:
         """An expression of the kind. At depth 0 a column or a constant."""
-        if self.subquery is not None and depth > 0 and self.rng.random() < 0.06:
+        if self.subquery is not None and depth > 0 and self.rng.random() < 0.12:
             found = self.subquery(self, kind, depth - 1)
             if found is not None:
                 return found
@@ -69,6 +69,9 @@ class Expressions:
             return self.rng.choice(columns)
         if kind in ("REAL", "ROUGH"):
             return self.rng.choice(columns) if columns else "CAST(NULL AS DOUBLE)"
+        if kind == "BOOLEAN" and self.scope and self.rng.random() < 0.85:
+            # Most conditions should depend on the row.
+            return f"({_compare(self, kind, 0)})"
         return self.constant(kind)
 
     def constant(self, kind: str) -> str:
@@ -99,9 +102,7 @@ Maker = Callable[[Expressions, str, int], str]
 
 
 def _case(e: Expressions, kind: str, depth: int) -> str:
-    branches = " ".join(
-        f"WHEN {e.condition(depth)} THEN {e.make(kind, depth)}" for _ in range(e.rng.choice((1, 1, 2)))
-    )
+    branches = " ".join(f"WHEN {e.condition(depth)} THEN {e.make(kind, depth)}" for _ in range(e.rng.choice((1, 1, 2))))
     otherwise = f" ELSE {e.make(kind, depth)}" if e.rng.random() < 0.7 else ""
     return f"CASE {branches}{otherwise} END"
 
@@ -231,7 +232,9 @@ def _decimal_arithmetic(e: Expressions, _: str, depth: int) -> str:
 
 
 def _decimal_cast(e: Expressions, _: str, depth: int) -> str:
-    return f"CAST({e.make(e.rng.choice(('INT', 'DECIMAL')), depth)} AS DECIMAL({e.rng.choice(('16,0', '17,1', '18,3'))}))"
+    return (
+        f"CAST({e.make(e.rng.choice(('INT', 'DECIMAL')), depth)} AS DECIMAL({e.rng.choice(('16,0', '17,1', '18,3'))}))"
+    )
 
 
 def _double_arithmetic(e: Expressions, _: str, depth: int) -> str:

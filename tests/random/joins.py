@@ -12,7 +12,20 @@ from tests.random.outputs import Output
 if TYPE_CHECKING:
     from tests.random.queries import Queries
 
-KINDS_OF_JOIN = ("JOIN", "INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
+KINDS_OF_JOIN = (
+    *(
+        "JOIN",
+        "JOIN",
+        "INNER JOIN",
+        "LEFT JOIN",
+        "LEFT JOIN",
+        "LEFT OUTER JOIN",
+        "RIGHT JOIN",
+        "FULL JOIN",
+        "FULL OUTER JOIN",
+    ),
+    *("LEFT SEMI JOIN", "LEFT ANTI JOIN"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,15 +49,18 @@ class Scope:
     def refs(self) -> list[Ref]:
         qualified = [Ref(f"{c.alias}.{c.name}", c.kind, c.plain) for c in self.columns]
         own = [c.name for c in self.columns if not c.merged]
-        return qualified + [Ref(c.name, c.kind) for c in self.columns if c.name in self.shared and own.count(c.name) == 1]
+        return qualified + [
+            Ref(c.name, c.kind) for c in self.columns if c.name in self.shared and own.count(c.name) == 1
+        ]
 
-    def has_star(self) -> bool:
-        """Whether `*` gives every name once, and means the same order everywhere: Spark puts USING columns first."""
-        names = [c.name for c in self.columns]
-        return len(set(names)) == len(names) and not self.shared
+    def star_of_one(self) -> tuple[str, list[Output]]:
+        """`t.*` for the first table."""
+        alias = self.columns[0].alias
+        own = [c for c in self.columns if c.alias == alias]
+        return f"{alias}.*", [Output(c.name, c.kind, c.plain and c.name not in self.shared) for c in own]
 
     def star(self) -> list[Output]:
-        return [Output(c.name, c.kind, c.plain) for c in self.columns]
+        return [Output(c.name, c.kind, c.plain and c.name not in self.shared) for c in self.columns if not c.merged]
 
 
 class Joins:

@@ -32,9 +32,7 @@ ANY = Demand()
 class Queries:
     """The sources are what FROM can name; the outer references what a correlated subquery can use."""
 
-    def __init__(
-        self, rng: Random, sources: Mapping[str, Sequence[Output]], keys: Mapping[str, Sequence[str]]
-    ) -> None:
+    def __init__(self, rng: Random, sources: Mapping[str, Sequence[Output]], keys: Mapping[str, Sequence[str]]) -> None:
         self.rng = rng
         self.sources = dict(sources)
         self.keys = keys
@@ -99,10 +97,11 @@ class Queries:
 
     def select(self, depth: int, demand: Demand, outer: Sequence[Ref]) -> Query:
         scope = Joins(self, depth, outer).from_clause()
-        if scope.columns and demand.kinds is None and self.rng.random() < 0.08 and scope.has_star():
-            outputs = [o for o in scope.star() if not demand.exact or o.kind in EXACT]
-            if len(outputs) == len(scope.star()):
-                return Query(f"SELECT * FROM {scope.text}{self.where(scope, depth, outer)}", outputs)
+        if demand.kinds is None and self.rng.random() < 0.08:
+            star, outputs = self.rng.choice([("*", scope.star()), scope.star_of_one()])
+            once = len({o.name for o in outputs}) == len(outputs)
+            if once and all(o.kind in EXACT or not demand.exact for o in outputs):
+                return Query(f"SELECT {star} FROM {scope.text}{self.where(scope, depth, outer)}", outputs)
         where = self.where(scope, depth, outer)
         if self.rng.random() < 0.3:
             return self.grouped(scope, where, depth, demand, outer)
@@ -116,7 +115,7 @@ class Queries:
         return Query(f"SELECT {'DISTINCT ' if distinct else ''}{', '.join(items)} FROM {scope.text}{where}", outputs)
 
     def where(self, scope: Scope, depth: int, outer: Sequence[Ref]) -> str:
-        if self.rng.random() < (0.2 if outer else 0.5):
+        if self.rng.random() < (0.2 if outer else 0.6):
             return ""
         expressions = Expressions(self.rng, [*scope.refs(), *outer], self.subquery)
         parts = [expressions.condition(min(depth, 2) + 1)]
@@ -224,20 +223,28 @@ class Queries:
         negated = self.rng.choice(("", "NOT "))
         chance = self.rng.random()
         if kind == "BOOLEAN" and chance < 0.4:
-            return f"{negated}EXISTS ({self.plain_select(depth, ANY, outer).text})"
+            return f"({negated}EXISTS ({self.plain_select(depth, ANY, outer).text}))"
+        if kind == "BOOLEAN" and chance < 0.45:
+            return self.row_in(around, depth)
         if kind == "BOOLEAN" and chance < 0.9:
             of = around.comparable(rare=False)
             left = Expressions(self.rng, around.scope).make(of, min(depth, 1))
             right = self.plain_select(depth, Demand((of,), exact=True), outer)
-            return f"{left} {negated}IN ({right.text})"
+            return f"({left} {negated}IN ({right.text}))"
         if kind == "ROUGH":
             return None
         return self.lookup(kind, outer) or self.folded(kind, depth, outer)
 
+    def row_in(self, around: Expressions, depth: int) -> str:
+        """Several values at once. DuckDB does not do it with correlation, nor whence NOT IN where there are NULLs."""
+        kinds = [around.comparable(rare=False) for _ in range(2)]
+        left = ", ".join(Expressions(self.rng, around.scope).make(kind, 0) for kind in kinds)
+        return f"(({left}) IN ({self.plain_select(depth, Demand(kinds, exact=True), ()).text}))"
+
     def plain_select(self, depth: int, demand: Demand, outer: Sequence[Ref]) -> Query:
-        """Anything without correlation; with it a block that is neither grouped nor combined."""
-        if not outer:
-            return self.query(depth, demand)
+        """Anything without correlation; with it mostly a block that is neither grouped nor combined."""
+        if not outer or self.rng.random() < 0.15:
+            return self.query(depth, demand, outer)
         scope = Joins(self, depth, outer).from_clause()
         where = self.where(scope, depth, outer)
         expressions = Expressions(self.rng, scope.refs())

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import sqlglot
 from sqlglot import exp
 
-from tests.random.sql_programs import SqlProgram, View
+from tests.random.sql_programs import SqlProgram
 from tests.random.tables import Table
 
 Fails = Callable[[SqlProgram], bool]
+Part = TypeVar("Part")
 
 
 def shrink(program: SqlProgram, fails: Fails, attempts: int = 3000) -> SqlProgram:
@@ -46,8 +48,8 @@ def _smaller(program: SqlProgram) -> Iterator[SqlProgram]:
             yield replace(program, tables=[*program.tables[:at], smaller, *program.tables[at + 1 :]])
 
 
-def _without(items: Sequence[Table] | Sequence[View], at: int) -> list[Table] | list[View]:
-    return [*items[:at], *items[at + 1 :]]  # type: ignore[return-value]
+def _without(items: Sequence[Part], at: int) -> list[Part]:
+    return [*items[:at], *items[at + 1 :]]
 
 
 def _smaller_tables(table: Table) -> Iterator[Table]:
@@ -68,9 +70,9 @@ def _smaller_queries(text: str) -> Iterator[str]:
     for at, node in enumerate(nodes):
         for change in _changes(node):
             copy = tree.copy()
-            yield_text = change(list(copy.walk())[at], copy)
-            if yield_text is not None:
-                yield yield_text.sql("spark")
+            changed = change(list(copy.walk())[at], copy)
+            if changed is not None:
+                yield changed.sql("spark")
 
 
 _Change = Callable[[exp.Expr, exp.Expr], exp.Expr | None]
@@ -118,7 +120,8 @@ def _dropping_item(name: str, at: int) -> _Change:
 def _becoming(part: Callable[[exp.Expr], exp.Expr]) -> _Change:
     def change(node: exp.Expr, root: exp.Expr) -> exp.Expr | None:
         inner = part(node)
-        if not isinstance(inner, exp.Condition | exp.Query) or (isinstance(node, exp.Query) and not isinstance(inner, exp.Query)):
+        # A query stays one.
+        if not isinstance(inner, exp.Query if isinstance(node, exp.Query) else exp.Condition | exp.Query):
             return None
         if node is root:
             return inner

@@ -54,9 +54,7 @@ class _Builder:
         }
         keys = {t.name: t.key for t in self.tables.values()}
         queries = Queries(self.rng, {**sources, **self.views}, keys)
-        if self.rng.random() < 0.12:
-            query = queries.recursive()
-        else:
-            query = queries.query(self.rng.choice((1, 2, 2, 3)))
+        deep = self.rng.choice((1, 2, 2, 3))
+        query = queries.recursive() if self.rng.random() < 0.12 else queries.query(deep)
         self.views[name] = query.outputs
         return View(name, query.text, query.duckdb)

@@ -127,11 +127,12 @@ def _relations_of(rule: Rule) -> list[str]:
 
 
 def _column_names(rule: Rule) -> list[str]:
-    """The head's variables, and `_1`, `_2`, ... where the head has something else."""
+    """The head's variables, aggregated ones too, and `_1`, `_2`, ... where the head has something else."""
     names: list[str] = []
     taken: set[str] = set()
     for position, term in enumerate(rule.head.terms, start=1):
-        name = term.name if isinstance(term, Variable) else f"_{position}"
+        named = term.argument if isinstance(term, Aggregate) else term
+        name = named.name if isinstance(named, Variable) else f"_{position}"
         # Without regard to case, as Spark reads column names.
         while name.lower() in taken:
             name = f"{name}_{position}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from whence.analysis.analyze import Analysis, analyze
@@ -17,12 +17,19 @@ from whence.model.terms import Call, Term, walk
 
 @dataclass(frozen=True)
 class Definitions:
-    """Relations by name, auxiliary ones included; the names of those that are views; rules; functions."""
+    """The program so far, analyzed; the names of those relations that are views, auxiliary ones included; functions."""
 
-    relations: Mapping[str, Relation] = field(default_factory=dict)
+    analysis: Analysis = field(default_factory=lambda: Analysis(Program(), {}, ()))
     views: frozenset[str] = frozenset()
-    rules: tuple[Rule, ...] = ()
     functions: Functions = field(default_factory=dict)
+
+    @property
+    def relations(self) -> Mapping[str, Relation]:
+        return self.analysis.relations
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self.analysis.program.rules
 
     @property
     def signatures(self) -> dict[str, Signature]:
@@ -78,27 +85,46 @@ class Definitions:
         """The views that call a function."""
         return sorted({owner(rule.head.relation) for rule in self.rules if function in calls(rule)})
 
-    def adding(self, relations: Mapping[str, Relation], rules: tuple[Rule, ...], views: frozenset[str]) -> Definitions:
+    def adding(self, relations: Iterable[Relation], rules: tuple[Rule, ...], views: Iterable[str]) -> Definitions:
+        """With more relations, and rules for no others than those.
+
+        Nothing that was there reads them, so they are analyzed alone: a script of many views takes linear time.
+        """
+        read = {name for rule in rules for name in reads(rule) if name in self.relations}
+        part = analyze(Program((*(self.relations[name] for name in read), *relations), rules), self.signatures)
+        merged = {**self.relations, **part.relations}
+        new = (component for component in part.components if read.isdisjoint(component.relations))
         return replace(
             self,
-            relations={**self.relations, **relations},
-            rules=self.rules + rules,
-            views=self.views | views,
+            analysis=Analysis(
+                Program(tuple(merged.values()), self.rules + rules),
+                merged,
+                (*self.analysis.components, *new),
+                part.notices,
+            ),
+            views=self.views.union(views),
         )
 
     def without(self, name: str) -> Definitions:
-        """Without a relation and what serves it."""
+        """Without a relation that no other reads, and what serves it."""
+        kept = {known: relation for known, relation in self.relations.items() if owner(known) != name}
+        components = tuple(each for each in self.analysis.components if each.relations[0] in kept)
+        rules = tuple(rule for rule in self.rules if rule.head.relation in kept)
         return replace(
             self,
-            relations={known: relation for known, relation in self.relations.items() if owner(known) != name},
-            rules=tuple(rule for rule in self.rules if owner(rule.head.relation) != name),
-            views=frozenset(view for view in self.views if owner(view) != name),
+            analysis=Analysis(Program(tuple(kept.values()), rules), kept, components),
+            views=self.views.intersection(kept),
         )
 
-    def analyzed(self) -> tuple[Definitions, Analysis]:
-        """With the schemas that analysis finds."""
-        analysis = analyze(Program(tuple(self.relations.values()), self.rules), self.signatures)
-        return replace(self, relations=dict(analysis.relations)), analysis
+    def replacing(self, name: str, definition: Program) -> Definitions:
+        """With another definition for a view that others may read."""
+        kept = self.without(name)
+        relations = (*kept.relations.values(), *definition.relations)
+        return replace(
+            kept,
+            analysis=analyze(Program(relations, kept.rules + definition.rules), self.signatures),
+            views=kept.views.union(relation.name for relation in definition.relations),
+        )
 
     def _tables_under(self, view: str) -> set[str]:
         """The base tables that a view reads, directly or through other views."""

@@ -35,7 +35,7 @@ def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
         before.signatures,
     )
     views = frozenset(rule.head.relation for rule in rules)
-    added = {name: relation for name, relation in whole.relations.items() if name not in before.relations}
+    added = [relation for name, relation in whole.relations.items() if name not in before.relations]
     after = before.adding(added, rules, views)
     draft = session.draft()
     for name, rows in _rows(whole, facts, before).items():

@@ -45,17 +45,16 @@ class Session:
     def define(self, definitions: Definitions, draft: Draft | None = None) -> Commit:
         """Other definitions, and changes to the tables they have."""
         started = time.perf_counter()
-        analyzed, analysis = definitions.analyzed()
         draft = draft or self.draft()
-        deltas = self.engine.define(analysis, analyzed.functions, draft.update)
-        for name in _renewed(self.definitions.relations, analyzed.relations):
+        deltas = self.engine.define(definitions.analysis, definitions.functions, draft.update)
+        for name in _renewed(self.definitions.relations, definitions.relations):
             self.history.forget(name)
             self._keys.pop(name, None)
             self._lifetimes.pop(name, None)
-            if name not in analyzed.relations:
+            if name not in definitions.relations:
                 self.subscriptions.cancel(name)
-        self.definitions = analyzed
-        self.notice(analysis.notices)
+        self.definitions = definitions
+        self.notice(definitions.analysis.notices)
         return self._record(deltas, draft, started)
 
     def advance(self, moment: object) -> Commit:

@@ -66,7 +66,7 @@ def _create_table(session: Session, statement: CreateTable, directory: Path) -> 
     source = dict(relation.properties).get(SOURCE)
     if source is not None:
         draft.table(relation).insert(read_csv(directory / source, relation))
-    return session.define(session.definitions.adding({relation.name: relation}, (), frozenset()), draft)
+    return session.define(session.definitions.adding([relation], (), ()), draft)
 
 
 def _create_view(session: Session, statement: CreateView) -> Commit | None:
@@ -74,22 +74,23 @@ def _create_view(session: Session, statement: CreateView) -> Commit | None:
     old = before.find(statement.name)
     if old is not None and not statement.replace:
         return None
-    added = {relation.name: relation for relation in statement.definition.relations}
-    kept = before if old is None else before.without(old.name)
-    after = kept.adding(added, statement.definition.rules, frozenset(added))
-    if old is not None:
-        _check_replacement(old, added[statement.name], before, after, statement.span)
+    definition = statement.definition
+    if old is None:
+        names = [relation.name for relation in definition.relations]
+        after = before.adding(definition.relations, definition.rules, names)
+    else:
+        _check_replacement(old, definition, before, statement.span)
+        after = before.replacing(old.name, definition)
     commit = session.define(after)
     session.notice(statement.notices)
     return commit
 
 
-def _check_replacement(
-    old: Relation, new: Relation, before: Definitions, after: Definitions, span: Span | None
-) -> None:
+def _check_replacement(old: Relation, definition: Program, before: Definitions, span: Span | None) -> None:
     """The views that read the old definition were made for its columns, and the new one must not read them."""
+    new = definition.relations[-1]
     dependents = before.dependents(old.name)
-    under = _views_under(after, new.name)
+    under = _views_under(before, {owner(name) for rule in definition.rules for name in reads(rule)})
     loop = next((name for name in dependents if name in under), None)
     if loop is not None:
         raise StateError(f"view {new.name!r} would depend on itself, through {loop!r}", span=span)
@@ -101,12 +102,12 @@ def _check_replacement(
         )
 
 
-def _views_under(definitions: Definitions, name: str) -> set[str]:
-    """The views that a view reads, directly or not, by the names that users know."""
-    todo, seen = [name], set[str]()
+def _views_under(definitions: Definitions, names: set[str]) -> set[str]:
+    """The relations and all that they read, directly or not, by the names that users know."""
+    todo, seen = list(names), set(names)
     while todo:
         for rule in definitions.rules_of(todo.pop()):
-            for read in {owner(each) for each in reads(rule)} - seen - {name}:
+            for read in {owner(each) for each in reads(rule)} - seen:
                 seen.add(read)
                 todo.append(read)
     return seen

@@ -153,3 +153,22 @@ def test_a_program_is_read_as_it_was_written(program: Program) -> None:
 def test_a_term_is_read_as_it_was_written(term: Term) -> None:
     program = Program((), (Rule(Atom("a", (term,)), (Condition(term), Comparison("=", term, term))),))
     assert parse_datalog(to_datalog(program)) == program
+
+
+def test_conditions_of_many_parts() -> None:
+    x = Variable("x")
+    alternatives: Term = x
+    branches: Term = x
+    for i in range(180):
+        test = Call("=", (x, Constant(i, INT)))
+        alternatives = Call("or", (alternatives, test))
+        branches = Call("if", (test, Constant(i, INT), branches))
+    rule = Rule(Atom("a", (branches,)), (Atom("b", (x,)), Condition(alternatives)))
+    assert parse_datalog(to_datalog(Program((), (rule,)))) == Program((), (rule,))
+
+
+def test_a_term_deeper_than_the_stack_is_written() -> None:
+    term: Term = Variable("x")
+    for _ in range(5000):
+        term = Call("-", (Call("f", (term,)),))
+    assert to_datalog(Program((), (Rule(Atom("a", (term,)), ()),))).startswith("a(-f(-f(")

@@ -31,20 +31,27 @@ def evaluate(
 
 
 class Evaluator:
-    """A program's rules, made ready once and evaluated as often as needed."""
+    """A program's rules, each made ready when it is first needed and evaluated as often as needed."""
 
     def __init__(self, analysis: Analysis, functions: Functions, limits: Limits) -> None:
         self.limits = limits
         # A component without rules is a base table.
         self.derived = [component for component in analysis.components if component.rules]
-        rules: dict[str, list[ViewRule]] = {}
-        for rule in analysis.program.rules:
-            rules.setdefault(rule.head.relation, []).append(ViewRule(rule, analysis.relations, functions))
-        self._views = {name: View(analysis.relations[name], of_view) for name, of_view in rules.items()}
+        self._relations = analysis.relations
+        self._functions = functions
+        self._views: dict[tuple[str, ...], list[View]] = {}
 
     def component(self, component: Component, tables: Mapping[str, Table]) -> dict[str, Table]:
         """The component's relations over those below it."""
-        views = [self._views[relation] for relation in component.relations]
+        views = self._views.get(component.relations)
+        if views is None:
+            views = self._views[component.relations] = self._made(component)
         if component.recursive:
             return fixpoint(views, tables, self.limits)
         return {view.name: Table(view.counts(tables)) for view in views}
+
+    def _made(self, component: Component) -> list[View]:
+        rules: dict[str, list[ViewRule]] = {}
+        for rule in component.rules:
+            rules.setdefault(rule.head.relation, []).append(ViewRule(rule, self._relations, self._functions))
+        return [View(self._relations[name], of_view) for name, of_view in rules.items()]

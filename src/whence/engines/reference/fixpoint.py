@@ -63,10 +63,10 @@ def _endless(
     """The error that names the rules whose rows were still new in the last round."""
     guilty: list[tuple[View, Rule, Row]] = []
     for view in changed:
-        fresh = after[view.name].counts.keys() - before[view.name].counts.keys()
-        for each in view.rules:
-            alone = View(view.relation, [each]).counts(before)
-            guilty += [(view, each.rule, row) for row in alone if row in fresh][:1]
+        fresh = {row for row in after[view.name].counts if row not in before[view.name].counts}
+        producing = [each for each in view.rules if not fresh.isdisjoint(View(view.relation, [each]).counts(before))]
+        # Where rules aggregate several values together, none of them may produce a row alone.
+        guilty += [(view, each.rule, next(iter(fresh), ())) for each in producing or view.rules]
     view, rule, row = guilty[0]
     return ConvergenceError(
         f"{relation_named(view.name)} does not come to an end: after {rounds:,} rounds it still gets new rows, "

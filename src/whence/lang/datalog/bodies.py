@@ -75,7 +75,8 @@ class Bodies:
                 span = self._places.span(node)
                 return self._alternatives(formula, deeper(nesting, span), span, grouped=True)
             case syntax.Negation(mark=Token(type="BANG"), operand=operand):
-                return self._negated(operand, deeper(nesting, self._places.span(node)))
+                span = self._places.span(node)
+                return self._negated(operand, deeper(nesting, span), span)
             case syntax.Negation(mark=mark, operand=syntax.Call() as call) if self._is_atom(call):
                 raise ParseError(
                     "'not' negates conditions; a relation is negated with '!'",
@@ -136,9 +137,11 @@ class Bodies:
             return True
         return not any(name.lower() in functions for functions in (BUILTINS, INTRINSICS, REFUSED))
 
-    def _negated(self, node: Node, nesting: int) -> Alternatives:
-        span = self._places.span(node)
+    def _negated(self, node: Node, nesting: int, span: Span) -> Alternatives:
+        """Not the node; the span is that of the whole negation."""
         match node:
+            case syntax.Group(formula=[[only]]):
+                return self._negated(only, deeper(nesting, span), span)
             case syntax.Group(formula=formula):
                 nesting = deeper(nesting, span)
                 # Not (a or b) is not a, and not b.
@@ -159,7 +162,7 @@ class Bodies:
 
     def _negated_conjunction(self, conjunction: list[Node], nesting: int) -> Alternatives:
         if len(conjunction) == 1:
-            return self._negated(conjunction[0], nesting)
+            return self._negated(conjunction[0], nesting, self._places.span(conjunction[0]))
         span = self._places.between(conjunction[0], conjunction[-1])
         alternatives = self._alternatives([conjunction], nesting, span, grouped=True)
         conditions = [_as_term(piece) for pieces in alternatives for piece in pieces]

@@ -10,7 +10,7 @@ from whence.model.terms import Constant, Term, Variable, Wildcard, children
 
 # Brackets within brackets. Lowering follows them by recursion.
 NESTING_LIMIT = 100
-# Calls within calls of one term, `a + b + c` counting two. Types, evaluation and printing follow them by recursion.
+# Calls within calls of one term, `a + b + c` counting two. Python compares and hashes terms by recursion.
 DEPTH_LIMIT = 200
 # Rules that one rule stands for, once `;` and the empty groups of aggregates are written out.
 EXPANSION_LIMIT = 1000

@@ -15,6 +15,7 @@ from whence.lang.datalog.pieces import Alternatives, BodyAggregate
 from whence.lang.datalog.places import Places
 from whence.lang.datalog.syntax import Formula, Node
 from whence.lang.datalog.types import BUILT_IN, Types
+from whence.model.span import Span
 from whence.model.terms import AGGREGATES, Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
 from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value
 
@@ -120,8 +121,11 @@ class Terms:
         arguments = self._arguments(node.arguments, nesting, node)
         span = self._places.span(node)
         function = self._function(node.name)
-        found = None if literals.is_quoted(node.name) else intrinsic(function, arguments, span)
-        return Call(function, arguments, span=span) if found is None else found
+        if literals.is_quoted(node.name):
+            return Call(function, arguments, span=span)
+        if function == "if":
+            return _branches(arguments, span)
+        return intrinsic(function, arguments, span) or Call(function, arguments, span=span)
 
     def _chain(self, node: syntax.Chain, nesting: int) -> Term:
         arranged: list[Term | Operator | Minus] = []
@@ -252,3 +256,10 @@ class Terms:
             self._fresh += 1
             name = f"agg${self._fresh}"
         return Variable(name, span=self._places.span(node))
+
+
+def _branches(arguments: tuple[Term, ...], span: Span) -> Call:
+    """`if(a, x, b, y, z)`: if a then x, else if b then y, else z."""
+    while len(arguments) > 3 and len(arguments) % 2 == 1:
+        arguments = (*arguments[:-3], Call("if", arguments[-3:], span=span))
+    return Call("if", arguments, span=span)

@@ -17,7 +17,6 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.views import lower_query, start
-from whence.model.program import Program
 from whence.model.schema import Column, Relation
 from whence.model.span import Source, Span
 from whence.model.statements import DeleteWhere, InsertQuery, InsertValues
@@ -35,7 +34,9 @@ def insert(node: exp.Insert, known: Known, source: Source, span: Span) -> Insert
     if isinstance(node.expression, exp.Values):
         rows = [_row(lowering, row, relation, chosen) for row in node.expression.expressions]
         return InsertValues(relation.name, tuple(rows), span=span)
-    return InsertQuery(relation.name, _as_rows_of(node.expression, relation, chosen, known, source), span=span)
+    _check_query(node.expression, relation, chosen, known, source)
+    query = _all_columns(node.expression, relation, chosen) if names else node.expression
+    return InsertQuery(relation.name, lower_query("insert", query, known, source), span=span)
 
 
 def delete(node: exp.Delete, known: Known, source: Source, span: Span) -> DeleteWhere:
@@ -115,9 +116,8 @@ def _value(lowering: Lowering, node: exp.Expr, column: Column, span: Span | None
         raise DataError(error.message, span=span, hint=error.hint) from None
 
 
-def _as_rows_of(query: exp.Expr, relation: Relation, chosen: Sequence[Column], known: Known, source: Source) -> Program:
-    program = lower_query("insert", query, known, source)
-    found = program.relations[-1]
+def _check_query(query: exp.Expr, relation: Relation, chosen: Sequence[Column], known: Known, source: Source) -> None:
+    found = lower_query("insert", query, known, source).relations[-1]
     span = span_of(query, source)
     if found.arity != len(chosen):
         raise ArityError(f"{relation.name!r} takes {len(chosen)} columns, and the query has {found.arity}", span=span)
@@ -128,4 +128,16 @@ def _as_rows_of(query: exp.Expr, relation: Relation, chosen: Sequence[Column], k
                 span=have.span or span,
                 hint="CAST it",
             )
-    return program
+
+
+def _all_columns(query: exp.Expr, relation: Relation, chosen: Sequence[Column]) -> exp.Select:
+    """The query's columns in the order of the table's, with NULL for those that are left out."""
+    names = [exp.to_identifier(c.name, quoted=True) for c in chosen]
+    alias = exp.TableAlias(this=exp.to_identifier("rows"), columns=names)
+    cells = [
+        exp.column(exp.to_identifier(c.name, quoted=True))
+        if c in chosen
+        else exp.alias_(exp.Cast(this=exp.Null(), to=exp.DataType.build(str(c.type), "spark")), c.name, quoted=True)
+        for c in relation.columns
+    ]
+    return exp.Select(expressions=cells, from_=exp.From(this=exp.Subquery(this=query.copy(), alias=alias)))

@@ -1,0 +1,43 @@
+"""Runs the benchmarks, each in a process of its own, so that none finds the memory and the caches of another."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from benchmarks.harness import ROOT
+
+BENCHMARKS = (
+    "backbone",
+    "reachability_big",
+    "against_dred",
+    "shortest_paths",
+    "regions",
+    "tpch_views",
+    "against_pathway",
+    "growth",
+    "kernels",
+)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(BENCHMARKS)}; none means all")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that they work")
+    given = parser.parse_args()
+    unknown = sorted(set(given.names) - set(BENCHMARKS))
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}")
+    failed = []
+    for name in given.names or BENCHMARKS:
+        command = [sys.executable, "-m", f"benchmarks.{name}", *(["--quick"] if given.quick else [])]
+        if subprocess.run(command, cwd=ROOT, check=False).returncode:  # noqa: S603 - a module of this package
+            failed.append(name)
+    if failed:
+        print(f"\nThese did not finish: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

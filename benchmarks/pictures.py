@@ -1,0 +1,182 @@
+"""Draws docs/images from benchmarks/results: `python -m benchmarks.pictures`. Needs matplotlib, the extra `bench`."""
+
+# mypy: disable-error-code="import-not-found"
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from matplotlib import pyplot as plt
+from matplotlib.ticker import FuncFormatter
+
+from benchmarks.harness import RESULTS, ROOT, duration
+
+IMAGES = ROOT / "docs" / "images"
+OURS, THEIRS, FAINT = "#1b6ca8", "#c8553d", "#8a8a8a"
+
+STYLE = {
+    "font.size": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 13,
+    "axes.titlepad": 14,
+    "figure.constrained_layout.use": True,
+    "svg.fonttype": "none",
+    # The same figures give the same file.
+    "svg.hashsalt": "whence",
+}
+
+# What is no change to a view that is there already.
+NOT_OF_CHANGES = ("growth", "kernels")
+BUILDING = ("build", "load")
+
+# A result file as read.
+Result: TypeAlias = Mapping[str, Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where the *.json files are")
+    parser.add_argument("--images", type=Path, default=IMAGES, help="where the pictures go")
+    given = parser.parse_args()
+    results = {path.stem: json.loads(path.read_text()) for path in sorted(given.results.glob("*.json"))}
+    if not results:
+        raise SystemExit(f"there are no results in {given.results}: `make bench` makes them")
+    given.images.mkdir(parents=True, exist_ok=True)
+    plt.style.use(STYLE)
+    for name, draw in PICTURES.items():
+        figure = draw(results)
+        if figure is None:
+            print(f"{name}: left out, its results are not there")
+            continue
+        for kind in ("svg", "png"):
+            # Without the date, so that drawing again changes nothing.
+            figure.savefig(given.images / f"{name}.{kind}", dpi=150, metadata={"Date": None} if kind == "svg" else None)
+        plt.close(figure)
+        print(f"{name}: {given.images / name}.svg and .png")
+
+
+def speedups(results: Mapping[str, Result]) -> Any:
+    """How many times faster than its opponent each change is."""
+    rows = [
+        (f"{result['title']}\n{each['what']}, against {each['opponent']}", each["ratio"])
+        for name, result in results.items()
+        for each in result["comparisons"]
+        if name not in NOT_OF_CHANGES and not each["what"].startswith(BUILDING)
+    ]
+    if not rows:
+        return None
+    figure, axes = plt.subplots(figsize=(10, 1.4 + 0.52 * len(rows)))
+    labels, ratios = [label for label, _ in rows], [ratio for _, ratio in rows]
+    # Bars start at 1: to the right whence is faster, to the left the opponent is.
+    axes.barh(labels, [ratio - 1 for ratio in ratios], left=1, color=[OURS if r >= 1 else THEIRS for r in ratios])
+    for position, ratio in enumerate(ratios):
+        text = f" {ratio:.3g}× faster " if ratio >= 1 else f" {1 / ratio:.3g}× slower "
+        axes.text(ratio, position, text, va="center", ha="left" if ratio >= 1 else "right", fontsize=9)
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xscale("log")
+    axes.set_xlim(min([*ratios, 1]) / 4, max([*ratios, 1]) * 4)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", labelsize=9)
+    axes.set_xlabel("times as fast as the opponent, medians, logarithmic")
+    axes.set_title("whence following one change, against its opponents")
+    return figure
+
+
+def latencies(results: Mapping[str, Result]) -> Any:
+    """Median and 95th percentile of the changes of the large network."""
+    result = results.get("reachability_big")
+    if result is None:
+        return None
+    bars = [(each["what"], each["ours"], OURS) for each in result["comparisons"][1:3]]
+    bars.append(("DuckDB recomputes\nthe view", result["comparisons"][1]["theirs"], THEIRS))
+    pairs = next(figure["value"] for figure in result["figures"] if figure["what"] == "reachable pairs")
+    figure, axes = plt.subplots(figsize=(8, 3.2))
+    for position, (_, times, colour) in enumerate(bars):
+        axes.plot([times["median"], times["p95"]], [position, position], color=colour, linewidth=5, alpha=0.4)
+        axes.plot(times["median"], position, "o", color=colour, markersize=9)
+        axes.plot(times["p95"], position, "|", color=colour, markersize=14, markeredgewidth=2)
+        axes.annotate(
+            f"{duration(times['median'])}; 95 % within {duration(times['p95'])}",
+            (times["median"], position),
+            xytext=(0, 11),
+            textcoords="offset points",
+            fontsize=9,
+        )
+    axes.set_yticks(range(len(bars)), [label for label, *_ in bars])
+    axes.set_ylim(len(bars) - 0.5, -0.7)
+    axes.set_xscale("log")
+    axes.set_xlim(min(times["median"] for _, times, _ in bars) / 2, max(times["p95"] for _, times, _ in bars) * 4)
+    axes.xaxis.set_major_formatter(readable_time())
+    axes.set_xlabel("time, logarithmic")
+    axes.set_title(f"A view of {pairs:,.0f} reachable pairs, and one link changes")
+    return figure
+
+
+def growth_with_size(results: Mapping[str, Result]) -> Any:
+    result = results.get("growth")
+    if result is None:
+        return None
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    for series, colour in zip(result["series"][:2], (OURS, THEIRS), strict=True):
+        pairs, seconds = zip(*series["points"], strict=True)
+        axes.plot(pairs, seconds, "o-", color=colour, linewidth=2)
+        axes.annotate(
+            f"{series['what']}: {duration(seconds[-1])}",
+            (pairs[-1], seconds[-1]),
+            xytext=(0, 9),
+            textcoords="offset points",
+            ha="right",
+            color=colour,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.margins(y=0.25)
+    axes.set_xticks([pairs for pairs, _ in result["series"][0]["points"]])
+    axes.minorticks_off()
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_major_formatter(readable_time())
+    axes.set_xlabel("pairs in the view, logarithmic")
+    axes.set_ylabel("median time, logarithmic")
+    axes.set_title("A larger view: the cost of deleting one link")
+    return figure
+
+
+def growth_with_effect(results: Mapping[str, Result]) -> Any:
+    result = results.get("growth")
+    if result is None:
+        return None
+    cloud = result["series"][2]
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    touched, seconds = zip(*cloud["points"], strict=True)
+    axes.scatter(touched, seconds, color=OURS, alpha=0.6, edgecolor="none")
+    largest = result["series"][0]["points"][-1][0]
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(readable_time())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.grid(color=FAINT, alpha=0.25)
+    axes.set_xlabel(cloud["x"])
+    axes.set_ylabel("time of the delete")
+    axes.set_title(f"One link deleted from a view of {largest:,.0f} pairs, a dot for each link")
+    return figure
+
+
+def readable_time() -> FuncFormatter:
+    return FuncFormatter(lambda seconds, _: duration(seconds) if seconds else "0")
+
+
+PICTURES: Mapping[str, Callable[[Mapping[str, Result]], Any]] = {
+    "speedups": speedups,
+    "latencies": latencies,
+    "growth-with-size": growth_with_size,
+    "growth-with-effect": growth_with_effect,
+}
+
+if __name__ == "__main__":
+    main()

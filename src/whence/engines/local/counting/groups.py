@@ -1,0 +1,146 @@
+"""A view with aggregates: per group of its bindings one row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from whence.engines.local.counting.aggregates import HeadAggregate
+from whence.engines.local.counting.pipeline import Batch
+from whence.engines.local.counting.terms import Terms
+from whence.engines.local.counting.view import Take
+from whence.incremental.body import Body
+from whence.model.rules import Atom
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Delta
+
+
+class Group:
+    """How many bindings a group has, what its folds keep, and the row it makes. Also the change to all that."""
+
+    __slots__ = ("bindings", "folded", "row")
+
+    def __init__(self, folded: list[Any]) -> None:
+        self.bindings = 0
+        self.folded = folded
+        self.row: Row | None = None
+
+
+class Groups:
+    def __init__(self, relation: Relation, bodies: Sequence[Body]) -> None:
+        head = bodies[0].rule.head
+        positions = bodies[0].rule.aggregates
+        signed = any(_can_owe(body) for body in bodies)
+        self._bodies = bodies
+        self._columns = [column.type for column in relation.columns]
+        self._plain = [position for position in range(len(head.terms)) if position not in positions]
+        self._aggregates = [HeadAggregate(position, bodies, self._columns[position], signed) for position in positions]
+        self._folds = [each.fold for each in self._aggregates if each.fold is not None]
+        self._groups: dict[Row, Group] = {}
+        self._rows: dict[Row, int] = {}
+        self._changes: dict[Row, Group] = {}
+
+    def taker(self, rule: int, terms: Terms) -> Take:
+        head = self._bodies[rule].rule.head.terms
+        group_of = terms.row(
+            [head[position] for position in self._plain], [self._columns[position] for position in self._plain]
+        )
+        arguments = [
+            (fold.add, terms.value(argument, each.input))
+            for each in self._aggregates
+            if (fold := each.fold) is not None and (argument := each.arguments[rule]) is not None
+        ]
+        numbered = [(number, add, value) for number, (add, value) in enumerate(arguments)]
+        multiplicity = terms.multiplicity()
+
+        def take(batch: Batch, sign: int) -> None:
+            changes = self._changes
+            for binding in batch:
+                group = group_of(binding)
+                change = changes.get(group)
+                if change is None:
+                    change = changes[group] = self._empty()
+                count = sign if multiplicity is None else sign * multiplicity(binding)
+                change.bindings += count
+                folded = change.folded
+                for number, add, value_of in numbered:
+                    value = value_of(binding)
+                    if value is not None:
+                        add(folded[number], value, count)
+
+        return take
+
+    def begin(self) -> None:
+        self._changes = {}
+        if not self._plain and () not in self._groups:
+            # Without group terms there is one group, even of nothing.
+            self._changes[()] = self._empty()
+
+    def change(self) -> Delta:
+        delta: dict[Row, int] = {}
+        for group, change in self._changes.items():
+            state = self._groups.get(group) or self._empty()
+            change.row = self._row(group, state, change)
+            if change.row != state.row:
+                if state.row is not None:
+                    delta[state.row] = -1
+                if change.row is not None:
+                    delta[change.row] = 1
+        return delta
+
+    def settle(self) -> None:
+        for group, change in self._changes.items():
+            state = self._groups.get(group)
+            if state is None:
+                state = self._groups[group] = self._empty()
+            for fold, folded, changed in zip(self._folds, state.folded, change.folded, strict=True):
+                fold.settle(folded, changed)
+            state.bindings += change.bindings
+            if change.row != state.row:
+                if state.row is not None:
+                    del self._rows[state.row]
+                if change.row is not None:
+                    self._rows[change.row] = 1
+                state.row = change.row
+            if group and self._is_empty(state):
+                del self._groups[group]
+        self._changes = {}
+
+    def undo(self) -> None:
+        for group, change in self._changes.items():
+            state = self._groups.get(group)
+            if state is not None:
+                for fold, folded, changed in zip(self._folds, state.folded, change.folded, strict=True):
+                    fold.undo(folded, changed)
+        self._changes = {}
+
+    def counts(self) -> Mapping[Row, int]:
+        return MappingProxyType(self._rows)
+
+    def _empty(self) -> Group:
+        return Group([fold.empty() for fold in self._folds])
+
+    def _is_empty(self, state: Group) -> bool:
+        return not state.bindings and all(
+            fold.is_empty(folded) for fold, folded in zip(self._folds, state.folded, strict=True)
+        )
+
+    def _row(self, group: Row, state: Group, change: Group) -> Row | None:
+        """The group's row once the change has happened, if it has one."""
+        bindings = state.bindings + change.bindings
+        if group and bindings <= 0:
+            return None
+        row = list(group)
+        folded = iter(zip(state.folded, change.folded, strict=True))
+        for each in self._aggregates:
+            row.insert(each.position, bindings if each.fold is None else each.result(*next(folded)))
+        return tuple(row)
+
+
+def _can_owe(body: Body) -> bool:
+    """Whether a binding can count negatively: in a differential rule, or because a bag that it reads has such rows."""
+    return body.rule.sign < 0 or any(
+        isinstance(literal, Atom) and not body.relations[literal.relation].distinct for literal in body.rule.body
+    )

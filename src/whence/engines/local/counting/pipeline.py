@@ -1,0 +1,158 @@
+"""A plan as functions: every step takes a batch of bindings and gives the batches that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeAlias
+
+from whence.engines.engine import Functions
+from whence.engines.local.counting.sources import Matching, Presence
+from whence.engines.local.counting.terms import Terms, columns
+from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe, Step
+from whence.model.schema import Relation
+from whence.model.terms import Term
+from whence.model.types import Row
+
+Batch: TypeAlias = list[Row]
+# Bindings in a batch, about: enough to make the steps between them cheap, few enough to stay small.
+FULL = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the literals of a body read: per literal, where its rows are found.
+
+    A negation can have to hold in two states; `flipped` are the keys that a Flip starts from.
+    """
+
+    matching: Mapping[int, tuple[Matching, ...]]
+    flipped: Callable[[Presence], Iterable[Row]] | None = None
+
+
+Stage: TypeAlias = Callable[[Batch, Reading], Iterable[Batch]]
+
+
+class Pipeline:
+    """A plan, ready to run."""
+
+    def __init__(self, plan: Plan, relations: Mapping[str, Relation], functions: Functions) -> None:
+        self.terms = Terms(plan, functions)
+        self._stages = [_stage(step, self.terms, relations) for step in plan.steps]
+
+    def run(self, reading: Reading) -> Iterator[Batch]:
+        """All bindings of the body. Depth first, on a stack of its own: a body can be long."""
+        stages = self._stages
+        stack: list[Iterator[Batch]] = [iter([[()]])]
+        while stack:
+            batch = next(stack[-1], None)
+            if batch is None:
+                stack.pop()
+            elif len(stack) > len(stages):
+                yield batch
+            else:
+                stack.append(iter(stages[len(stack) - 1](batch, reading)))
+
+
+def _stage(step: Step, terms: Terms, relations: Mapping[str, Relation]) -> Stage:
+    match step:
+        case Probe(counted=True):
+            return _probe_counted(step, terms)
+        case Probe():
+            return _probe(step, terms)
+        case Filter(condition=condition):
+            return _filter(condition, terms)
+        case Compute(term=term):
+            return _compute(term, terms)
+        case Missing(literal=literal, pattern=pattern, keys=keys):
+            return _missing(literal, Presence(pattern, relations[pattern.relation]), keys, terms)
+        case Flip(pattern=pattern):
+            return _flip(Presence(pattern, relations[pattern.relation]))
+
+
+def _probe(step: Probe, terms: Terms) -> Stage:
+    literal, positions = step.literal, step.positions
+    key, found = terms.key(step.keys), columns(step.binds)
+
+    def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
+        (matching,) = reading.matching[literal]
+        following: Batch = []
+        for binding in batch:
+            rows = matching(positions, key(binding))
+            if len(rows) > FULL:
+                yield from ([binding + found(row) for row in piece] for piece in _pieces(rows))
+                continue
+            following += [binding + found(row) for row in rows]
+            if len(following) >= FULL:
+                yield following
+                following = []
+        if following:
+            yield following
+
+    return stage
+
+
+def _probe_counted(step: Probe, terms: Terms) -> Stage:
+    literal, positions = step.literal, step.positions
+    key, found = terms.key(step.keys), columns(step.binds)
+
+    def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
+        (matching,) = reading.matching[literal]
+        following: Batch = []
+        for binding in batch:
+            rows = matching(positions, key(binding))
+            if len(rows) > FULL:
+                yield from ([(*binding, *found(row), rows[row]) for row in piece] for piece in _pieces(rows))
+                continue
+            following += [(*binding, *found(row), count) for row, count in rows.items()]
+            if len(following) >= FULL:
+                yield following
+                following = []
+        if following:
+            yield following
+
+    return stage
+
+
+def _pieces(rows: Mapping[Row, int]) -> Iterator[Batch]:
+    remaining = iter(rows)
+    while piece := list(islice(remaining, FULL)):
+        yield piece
+
+
+def _filter(condition: Term, terms: Terms) -> Stage:
+    is_true = terms.value(condition)
+
+    def stage(batch: Batch, _: Reading) -> Sequence[Batch]:
+        following = [binding for binding in batch if is_true(binding) is True]
+        return [following] if following else ()
+
+    return stage
+
+
+def _compute(term: Term, terms: Terms) -> Stage:
+    value = terms.value(term)
+    return lambda batch, _: [[(*binding, value(binding)) for binding in batch]]
+
+
+def _missing(literal: int, presence: Presence, keys: Sequence[Term], terms: Terms) -> Stage:
+    key = terms.row(keys)
+
+    def stage(batch: Batch, reading: Reading) -> Sequence[Batch]:
+        following = batch
+        for matching in reading.matching[literal]:
+            following = [binding for binding in following if not presence.fits(matching, key(binding))]
+        return [following] if following else ()
+
+    return stage
+
+
+def _flip(presence: Presence) -> Stage:
+    def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
+        assert reading.flipped is not None, "a Flip is a trigger"
+        following = [binding + key for binding in batch for key in reading.flipped(presence)]
+        if following:
+            yield following
+
+    return stage

@@ -1,0 +1,114 @@
+"""Exact sums that values can be added to and taken from, and what sum, avg and count make of them."""
+
+from __future__ import annotations
+
+import decimal
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from whence.errors import EvaluationError
+from whence.functions.numeric import CONTEXT, RANGES, finite, misfit, rescale
+from whence.functions.widening import is_integer
+from whence.model.types import BIGINT, DOUBLE, DecimalType, Type, Value
+
+# The smallest DOUBLE above zero is one over this, so every DOUBLE is a whole number of such units.
+UNITS = 2**1074
+_UNIT_BITS = 1074
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """How values of a type add up without rounding.
+
+    `plus(total, value, multiplicity)` is a further total, `both` that of two totals.
+    """
+
+    zero: Any
+    plus: Callable[[Any, Any, int], Any]
+    both: Callable[[Any, Any], Any]
+
+
+def _plus_integer(total: int, value: int, multiplicity: int) -> int:
+    return total + value * multiplicity
+
+
+def _plus_decimal(total: decimal.Decimal, value: decimal.Decimal, multiplicity: int) -> decimal.Decimal:
+    if multiplicity == 1:
+        return CONTEXT.add(total, value)
+    return CONTEXT.fma(value, multiplicity, total)
+
+
+def _plus_double(total: int, value: float, multiplicity: int) -> int:
+    """Totals of DOUBLEs are counted in units of the smallest one, because what was added must be taken away exactly."""
+    numerator, denominator = value.as_integer_ratio()
+    return total + ((numerator * multiplicity) << (_UNIT_BITS + 1 - denominator.bit_length()))
+
+
+def _plus_nothing(total: int, _value: Value, _multiplicity: int) -> int:
+    return total
+
+
+INTEGERS = Adding(0, _plus_integer, operator.add)
+DECIMALS = Adding(decimal.Decimal(0), _plus_decimal, CONTEXT.add)
+DOUBLES = Adding(0, _plus_double, operator.add)
+# count does not look at the values.
+NOTHING = Adding(0, _plus_nothing, operator.add)
+
+
+def adding(function: str, argument: Type) -> Adding:
+    if function == "count":
+        return NOTHING
+    if isinstance(argument, DecimalType):
+        return DECIMALS
+    return INTEGERS if is_integer(argument) else DOUBLES
+
+
+# The aggregate's value from the number of values and their total; there is at least one value.
+Finish = Callable[[int, Any], Value]
+
+
+def finish(function: str, argument: Type, result: Type) -> Finish:
+    match function:
+        case "count":
+            return lambda count, _: count
+        case "sum":
+            total = _sum(argument, result)
+            return lambda _, sum_: total(sum_)
+    return _average(argument, result)
+
+
+def _sum(argument: Type, result: Type) -> Callable[[Any], Value]:
+    if isinstance(result, DecimalType):
+        return lambda total: _fit(total, result, "the sum")
+    return _as_double if not is_integer(argument) else _as_bigint
+
+
+def _average(argument: Type, result: Type) -> Finish:
+    if isinstance(result, DecimalType):
+        return lambda count, total: _fit(CONTEXT.divide(total, count), result, "the average") if count else None
+    if is_integer(argument):
+        return lambda count, total: total / count if count else None
+    return lambda count, total: _as_double(total) / count + 0.0 if count else None
+
+
+def _as_bigint(total: int) -> int:
+    if total in RANGES[BIGINT]:
+        return total
+    raise misfit(f"the sum {total}", BIGINT)
+
+
+def _as_double(total: int) -> float:
+    try:
+        # Python divides integers of any length and rounds once.
+        return finite(total / UNITS, lambda: "the sum")
+    except OverflowError:
+        raise EvaluationError(f"the sum is not a finite {DOUBLE}") from None
+
+
+def _fit(value: decimal.Decimal, kind: DecimalType, what: str) -> decimal.Decimal:
+    result = rescale(kind)(value)
+    if result is None:
+        raise misfit(f"{what} {value}", kind)
+    return result

@@ -1,0 +1,101 @@
+"""How a proof forest lies in memory: a few integer arrays that the kernels share.
+
+A tuple is a node: one row of `nodes`, with its relation, its columns (interned values), and the heads of two lists: the
+derivations that derive it and those that use it. A derivation is one row of `derivations`: head, rule, body nodes, and
+the links of the lists that it is in. Nodes that are gone stay where they are, not alive, until the forest is packed.
+The rules, too, are tables of integers, so that one set of compiled kernels serves every program.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+NOTHING = -1
+# The interned NULL.
+NULL_ID = 0
+
+# Fields of a node. After COLUMNS come its values, after those the next node with the same key, per index.
+STATUS, RELATION, LIVE, FIRST, USES, COLUMNS = range(6)
+
+# Bits of a node's status.
+ALIVE = 1
+# Alive, and still to be joined with what is there: no join sees it before that.
+PENDING = 2
+# Lost its live derivation in the deletion under way.
+DEAD = 4
+INDEXED = 8
+# Its value from before the change under way is noted.
+NOTED = 16
+# What says whether a join may use a node: it must be ALIVE of these, and nothing else.
+USABLE = ALIVE | PENDING | DEAD
+
+# Fields of a derivation. After BODY comes one node per body atom, after those the next use of that node.
+HEAD, RULE, NEXT_OF_HEAD, BODY = range(4)
+
+# Entries of `counters`.
+NODES, DERIVATIONS, LOST, GONE = range(4)
+
+# Fields of an index's state: where its slots begin, how many they are less one, how many are taken.
+START, MASK, KEYS = range(3)
+
+
+class Forest(NamedTuple):
+    nodes: Array  # int32 [node, field]
+    best: Array  # int64 or float64 [node]: the cost that a tuple has, where costs are
+    slots: Array  # int32: all nodes, by the hash of relation and columns
+    index_slots: Array  # int32: the newest node per key, all indexes one after the other
+    index_state: Array  # int64 [index, field]
+    derivations: Array  # int32 [derivation, field]
+    counters: Array  # int64
+
+
+# Kinds of terms. A term is a pair: its kind, and a register or an interned constant.
+IGNORE, BIND, REGISTER, CONSTANT = range(4)
+
+# A plan is a way to match a rule: a trigger (a body atom, or NOTHING for the head, to match backwards), then one step
+# per other atom. After PLAN_TERMS come the trigger's terms.
+PLAN_RULE, PLAN_ATOM, PLAN_STEP, PLAN_STEPS, PLAN_TEST, PLAN_TESTS, PLAN_TERMS = range(7)
+
+# Fields of a step. After STEP_TERMS come what the atom's columns must be, then where the key's parts come from.
+STEP_ATOM, STEP_INDEX, STEP_TEST, STEP_TESTS, STEP_TERMS = range(5)
+
+# Fields of a test: its operator and two terms.
+TEST_OPERATOR, TEST_LEFT, TEST_RIGHT = 0, 1, 3
+EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_NULL = range(7)
+
+# Fields of a rule's head. STORED tells whether every derivation is kept, or only live ones. Then the head's terms.
+HEAD_RELATION, STORED, BODY_LENGTH, HEAD_TERMS = range(4)
+
+# Fields of a relation: how many columns make a tuple what it is; the plans that its tuples trigger; the plans that
+# derive its tuples again; its indexes; and 1 where a smaller cost is better, -1 where a larger is, 0 without costs.
+ARITY, FORWARD, FORWARDS, BACKWARD, BACKWARDS, INDEX, INDEXES, SIGN = range(8)
+
+# Fields of an index: the field of a node that links it, and how many columns its key has, and which.
+INDEX_LINK, INDEX_WIDTH, INDEX_COLUMNS = range(3)
+
+# Operations of computed costs, in postfix.
+END, PUSH_BEST, PUSH_CONSTANT, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST = range(8)
+
+
+class Rules(NamedTuple):
+    plans: Array  # int32 [plan, field]
+    steps: Array  # int32 [step, field]
+    tests: Array  # int32 [test, field]
+    heads: Array  # int32 [rule, field]
+    relations: Array  # int32 [relation, field]
+    indexes: Array  # int32 [index, field]
+    numbers: Array  # int64 [value]: what an interned value is as a number, for comparisons
+    costs: Array  # int32 [rule, operation, 2]: how a rule computes its cost
+    constants: Array  # like `best`: the numbers in those computations
+    bounds: Array  # like `best` [relation, 2]: the smallest and largest cost that its type holds
+    shape: Array  # int32: columns of the widest tuple, body atoms of the longest rule
+
+
+WIDEST, LONGEST = range(2)
+
+# Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a head.
+REGISTERS, MATCHED, CANDIDATES, KEY, ROW = range(5)

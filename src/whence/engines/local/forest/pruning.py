@@ -1,0 +1,204 @@
+"""Deletion as four short walks: dead, re-prove, spread, gone.
+
+Dead are the tuples whose live derivation broke. One that has a derivation from outside the dead is proved again, and
+may carry others back. What stays dead is gone. A cycle cannot keep itself alive: re-proving looks outside the dead.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from whence.engines.local.forest.growing import FINISHED, NEEDS_ROOM, note
+from whence.engines.local.forest.layout import (
+    ALIVE,
+    ARITY,
+    BACKWARD,
+    BACKWARDS,
+    BODY,
+    BODY_LENGTH,
+    DEAD,
+    DERIVATIONS,
+    FIRST,
+    FORWARD,
+    FORWARDS,
+    GONE,
+    HEAD,
+    LIVE,
+    LONGEST,
+    LOST,
+    MATCHED,
+    NEXT_OF_HEAD,
+    NOTHING,
+    PLAN_RULE,
+    RELATION,
+    ROW,
+    RULE,
+    STATUS,
+    STORED,
+    USES,
+    Array,
+    Forest,
+    Rules,
+)
+from whence.engines.local.forest.matching import advance, begin, make_head
+from whence.engines.local.forest.tuples import find
+
+# Where a deletion stands, after the three entries of a match: its phase, how many nodes are or were dead, how many of
+# them came back, and the position in the list of the phase.
+PHASE, DEAD_COUNT, BACK_COUNT, POSITION = range(3, 7)
+
+
+@nb.njit(cache=True)
+def lose(nodes: Array, derivations: Array, counters: Array, longest: int, node: int) -> None:
+    """Every derivation that uses the node is no more."""
+    use = nodes[node, USES]
+    while use != NOTHING:
+        derivation = derivations[use // longest]
+        if derivation[HEAD] != NOTHING:
+            derivation[HEAD] = NOTHING
+            counters[LOST] += 1
+        use = derivation[BODY + longest + use % longest]
+    nodes[node, USES] = NOTHING
+
+
+@nb.njit(cache=True)
+def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: Array, count: int) -> int:
+    """The tuples whose live derivation uses the node are dead as well."""
+    use = nodes[node, USES]
+    while use != NOTHING:
+        number = use // longest
+        derivation = derivations[number]
+        head = derivation[HEAD]
+        if head != NOTHING and nodes[head, LIVE] == number and nodes[head, STATUS] & (ALIVE | DEAD) == ALIVE:
+            nodes[head, STATUS] |= DEAD
+            dead[count] = head
+            count += 1
+        use = derivation[BODY + longest + use % longest]
+    return count
+
+
+@nb.njit(cache=True, inline="always")
+def outside(nodes: Array, derivation: Array, length: int) -> bool:
+    """Whether the whole body is alive and not dead."""
+    for atom in range(length):
+        if nodes[derivation[BODY + atom], STATUS] & (ALIVE | DEAD) != ALIVE:
+            return False
+    return True
+
+
+@nb.njit(cache=True)
+def _stored_proof(nodes: Array, derivations: Array, heads: Array, node: int) -> int:
+    """A derivation of the node from outside the dead, among those that are noted."""
+    number = nodes[node, FIRST]
+    while number != NOTHING:
+        derivation = derivations[number]
+        if derivation[HEAD] == node and outside(nodes, derivation, heads[derivation[RULE], BODY_LENGTH]):
+            return number
+        number = derivation[NEXT_OF_HEAD]
+    return NOTHING
+
+
+@nb.njit(cache=True)
+def _note_match(forest: Forest, rules: Rules, rule: int, head: int, work: Array) -> int:
+    length = rules.heads[rule, BODY_LENGTH]
+    return note(
+        forest.nodes, forest.derivations, forest.counters, rules.shape[LONGEST], rule, length, head, work[MATCHED]
+    )
+
+
+@nb.njit(cache=True)
+def _probed_proof(forest: Forest, rules: Rules, node: int, walk: Array, work: Array) -> int:
+    """The same, found by matching rules backwards, and noted."""
+    relation = forest.nodes[node, RELATION]
+    first = rules.relations[relation, BACKWARD]
+    for plan in range(first, first + rules.relations[relation, BACKWARDS]):
+        if begin(forest, rules, plan, node, walk, work) and advance(forest, rules, walk, work):
+            return _note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work)
+    return NOTHING
+
+
+@nb.njit(cache=True)
+def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, walk: Array, work: Array) -> int:
+    """Delete the nodes in `roots` (read from below) and what stood on them.
+
+    Afterwards the first `walk[DEAD_COUNT]` entries of `dead` are the nodes that were dead for a moment; those that are
+    not ALIVE are gone. `dead` and `back` have room for every node.
+    """
+    nodes, derivations, longest = forest.nodes, forest.derivations, rules.shape[LONGEST]
+    if walk[PHASE] == 0:
+        count = 0
+        for at in range(len(roots)):
+            nodes[roots[at], STATUS] &= ~ALIVE
+            forest.counters[GONE] += 1
+        for at in range(len(roots)):
+            count = mark_users(nodes, derivations, longest, roots[at], dead, count)
+        for at in range(len(roots)):
+            lose(nodes, derivations, forest.counters, longest, roots[at])
+        at = 0
+        while at < count:
+            count = mark_users(nodes, derivations, longest, dead[at], dead, count)
+            at += 1
+        walk[DEAD_COUNT], walk[BACK_COUNT], walk[POSITION], walk[PHASE] = count, 0, 0, 1
+    if walk[PHASE] == 1:
+        while walk[POSITION] < walk[DEAD_COUNT]:
+            # One derivation may be noted for each.
+            if forest.counters[DERIVATIONS] >= len(derivations):
+                return NEEDS_ROOM
+            node = dead[walk[POSITION]]
+            proof = _stored_proof(nodes, derivations, rules.heads, node)
+            if proof == NOTHING:
+                proof = _probed_proof(forest, rules, node, walk, work)
+            if proof != NOTHING:
+                _revive(nodes, node, proof, back, walk)
+            walk[POSITION] += 1
+        walk[POSITION], walk[PHASE] = 0, 2
+    while walk[POSITION] < walk[BACK_COUNT]:
+        if not _spread(forest, rules, back[walk[POSITION]], back, walk, work):
+            return NEEDS_ROOM
+        walk[POSITION] += 1
+    for at in range(walk[DEAD_COUNT]):
+        node = dead[at]
+        if nodes[node, STATUS] & DEAD:
+            nodes[node, STATUS] &= ~(ALIVE | DEAD)
+            nodes[node, LIVE] = NOTHING
+            nodes[node, FIRST] = NOTHING
+            forest.counters[GONE] += 1
+            lose(nodes, derivations, forest.counters, longest, node)
+    return FINISHED
+
+
+@nb.njit(cache=True)
+def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, work: Array) -> bool:
+    """What the node, alive again, proves among the dead; False where room is needed first."""
+    nodes, derivations, longest = forest.nodes, forest.derivations, rules.shape[LONGEST]
+    use = nodes[node, USES]
+    while use != NOTHING:
+        number = use // longest
+        derivation = derivations[number]
+        head = derivation[HEAD]
+        if head != NOTHING and nodes[head, STATUS] & DEAD:
+            if outside(nodes, derivation, rules.heads[derivation[RULE], BODY_LENGTH]):
+                _revive(nodes, head, number, back, walk)
+        use = derivation[BODY + longest + use % longest]
+    relation = nodes[node, RELATION]
+    first = rules.relations[relation, FORWARD]
+    for plan in range(first, first + rules.relations[relation, FORWARDS]):
+        rule = rules.plans[plan, PLAN_RULE]
+        if rules.heads[rule, STORED] or not begin(forest, rules, plan, node, walk, work):
+            continue
+        while advance(forest, rules, walk, work):
+            head_relation = make_head(rules, rule, work)
+            head, _ = find(nodes, forest.slots, head_relation, work[ROW], rules.relations[head_relation, ARITY])
+            if head != NOTHING and nodes[head, STATUS] & DEAD:
+                if forest.counters[DERIVATIONS] >= len(derivations):
+                    return False
+                _revive(nodes, head, _note_match(forest, rules, rule, head, work), back, walk)
+    return True
+
+
+@nb.njit(cache=True, inline="always")
+def _revive(nodes: Array, node: int, proof: int, back: Array, walk: Array) -> None:
+    nodes[node, STATUS] &= ~DEAD
+    nodes[node, LIVE] = proof
+    back[walk[BACK_COUNT]] = node
+    walk[BACK_COUNT] += 1

@@ -1,0 +1,68 @@
+"""Making forests, and making room in them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.engines.local.forest.layout import (
+    BODY,
+    COLUMNS,
+    DERIVATIONS,
+    KEYS,
+    LONGEST,
+    MASK,
+    NODES,
+    NOTHING,
+    START,
+    WIDEST,
+    Array,
+    Forest,
+    Rules,
+)
+from whence.engines.local.forest.tuples import rehash, reindex
+
+_SMALLEST = 1 << 10
+
+
+def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
+    """An empty forest for these rules. `links` is the number of indexes of the relation that has most of them."""
+    indexes = len(rules.indexes)
+    state = np.zeros((indexes, 3), np.int64)
+    state[:, START] = np.arange(indexes) * _SMALLEST
+    state[:, MASK] = _SMALLEST - 1
+    return Forest(
+        nodes=np.empty((_SMALLEST, COLUMNS + rules.shape[WIDEST] + links), np.int32),
+        best=np.zeros(_SMALLEST if costs else 0, rules.constants.dtype),
+        slots=np.full(2 * _SMALLEST, NOTHING, np.int32),
+        index_slots=np.full(indexes * _SMALLEST, NOTHING, np.int32),
+        index_state=state,
+        derivations=np.empty((_SMALLEST, BODY + 2 * rules.shape[LONGEST]), np.int32),
+        counters=np.zeros(4, np.int64),
+    )
+
+
+def more_room(forest: Forest, rules: Rules, key: Array) -> Forest:
+    """The same forest with twice the room wherever there is too little."""
+    count = int(forest.counters[NODES])
+    if count >= len(forest.nodes):
+        best = longer(forest.best) if len(forest.best) else forest.best
+        forest = forest._replace(nodes=longer(forest.nodes), best=best)
+    if forest.counters[DERIVATIONS] >= len(forest.derivations):
+        forest = forest._replace(derivations=longer(forest.derivations))
+    if 2 * count >= len(forest.slots):
+        forest = forest._replace(slots=np.full(2 * len(forest.slots), NOTHING, np.int32))
+        rehash(forest.nodes, forest.slots, count, rules.relations)
+    full = 2 * forest.index_state[:, KEYS] > forest.index_state[:, MASK]
+    if full.any():
+        sizes = (forest.index_state[:, MASK] + 1) * np.where(full, 2, 1)
+        state = np.stack([np.cumsum(sizes) - sizes, sizes - 1, np.zeros(len(sizes), np.int64)], axis=1)
+        forest = forest._replace(index_slots=np.full(int(sizes.sum()), NOTHING, np.int32), index_state=state)
+        reindex(forest.nodes, forest.index_slots, state, count, rules.relations, rules.indexes, key)
+    return forest
+
+
+def longer(array: Array) -> Array:
+    """The array with twice its length; what is beyond is not set."""
+    twice = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    twice[: len(array)] = array
+    return twice

@@ -1,0 +1,20 @@
+"""Relative provenance: every derivation on record, as an edge from the facts of its body to its head."""
+
+from __future__ import annotations
+
+from whence.engines.local.recursive.facts import Derivation, Group
+from whence.engines.local.recursive.matching import Matcher
+from whence.engines.local.recursive.recorded import Recorded
+
+
+class Relative(Recorded):
+    """Edges say what follows from what, and not which way a fact was proved first. So whatever can be reached from a
+    broken edge is in doubt, until it is found to be reachable from the base.
+    """
+
+    def keeps(self, matcher: Matcher) -> bool:  # noqa: ARG002
+        return True
+
+    def rests_on(self, derivation: Derivation) -> bool:
+        head = derivation.head
+        return not isinstance(head, Group) or head.has_best(derivation.ranks)

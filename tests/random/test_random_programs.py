@@ -1,0 +1,115 @@
+"""Random programs mean the same to whence and to DuckDB, NULLs and duplicates included.
+
+The seed is in every failure and in the last line of the test run. WHENCE_RANDOM_SEED gives other programs,
+WHENCE_RANDOM_PROGRAMS more of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+import whence
+from tests.random.datalog_oracle import contents as meaning
+from tests.random.datalog_programs import random_datalog
+from tests.random.duck import Duck
+from tests.random.maintenance import Changes, commit, counts
+from tests.random.run import BEYOND_DUCKDB, REFUSED, SAME, check, compare, explained, load, shown
+from tests.random.run_datalog import check_datalog, shown_datalog
+from tests.random.sql_programs import SqlProgram, random_program
+from tests.random.tables import Table
+from tests.random.tally import OUTCOMES, PROGRAMS, seeds
+from whence.errors import UnsupportedError
+
+CHUNK = 100
+SQL, DATALOG, MAINTAINED = PROGRAMS * 3 // 4, PROGRAMS // 4, PROGRAMS // 25
+# The share of programs that one of the systems may refuse.
+FEW = 0.02
+
+
+def chunks(programs: int, size: int = CHUNK) -> list[tuple[int, int]]:
+    return [(start, min(start + size, programs)) for start in range(0, programs, size)]
+
+
+@pytest.mark.parametrize(("start", "stop"), chunks(SQL))
+def test_sql(start: int, stop: int) -> None:
+    outcomes: Counter[str] = Counter()
+    for seed in seeds(0, start, stop):
+        program = random_program(seed)
+        try:
+            outcomes[check(program)] += 1
+        except Exception as error:
+            error.add_note(explained(program, error))
+            raise
+    OUTCOMES.update({f"in SQL {outcome}": count for outcome, count in outcomes.items()})
+    for refused in (REFUSED, BEYOND_DUCKDB):
+        assert outcomes[refused] <= max(1, FEW * (stop - start)), f"{outcomes} from seed {seeds(0, start, stop)[0]}"
+
+
+@pytest.mark.parametrize(("start", "stop"), chunks(DATALOG))
+def test_datalog(start: int, stop: int) -> None:
+    for seed in seeds(1, start, stop):
+        program = random_datalog(seed)
+        try:
+            check_datalog(program)
+        except Exception as error:
+            error.add_note(shown_datalog(program))
+            raise
+        OUTCOMES[f"in Datalog {SAME}"] += 1
+
+
+@pytest.mark.parametrize(("start", "stop"), chunks(MAINTAINED, 20))
+def test_maintained_sql(start: int, stop: int) -> None:
+    """The views follow their tables, commit by commit."""
+    for seed in seeds(2, start, stop):
+        program = random_program(seed)
+        try:
+            follow_sql(program, Random(seed))
+        except UnsupportedError:
+            continue
+        except Exception as error:
+            error.add_note(f"seed {seed}:\n{shown(program)}")
+            raise
+        OUTCOMES["in SQL maintained"] += 1
+
+
+def follow_sql(program: SqlProgram, rng: Random) -> None:
+    database = whence.connect()
+    database.execute(program.script)
+    twin = load(program)
+    changes = Changes(rng, program.tables)
+    for batch in changes.batches(5):
+        commit(database, batch)
+        refill(twin, changes)
+        for view in program.views:
+            names = database.catalog().relations[view.name].column_names
+            compare(view.name, counts(database, view.name), twin.rows(view.name, names))
+
+
+def refill(twin: Duck, changes: Changes) -> None:
+    for table in changes.tables:
+        twin.fill(table.name, changes.current[table.name].elements())
+
+
+@pytest.mark.parametrize(("start", "stop"), chunks(MAINTAINED // 2, 20))
+def test_maintained_datalog(start: int, stop: int) -> None:
+    for seed in seeds(3, start, stop):
+        program = random_datalog(seed)
+        database = whence.connect()
+        changes = Changes(Random(seed), program.tables, {t.name for t in program.tables} - program.bags)
+        try:
+            database.rules(program.text)
+            for batch in changes.batches(5):
+                commit(database, batch)
+                now = [
+                    Table(t.name, t.columns, t.key, tuple(changes.current[t.name].elements())) for t in program.tables
+                ]
+                meant = meaning(program.over(now))
+                for relation in (r for group in program.groups for r in group.relations):
+                    compare(relation, counts(database, relation), Counter(meant[relation]).elements())
+        except Exception as error:
+            error.add_note(shown_datalog(program))
+            raise
+        OUTCOMES["in Datalog maintained"] += 1

@@ -187,11 +187,10 @@ class Block:
                             fixed.add(side.name)
         return fixed
 
-    def is_one_atom(self) -> bool:
-        """Whether the block is all of one relation and nothing else, column by column."""
-        if len(self.atoms) != 1 or self.negations or self.conditions or self.free or self._equated or self._root:
-            return False
-        return [e.term for e in self.scope] == list(self.atoms[0].terms)
+    def only_atom(self) -> Atom | None:
+        """The atom that is all that the block has collected, if so."""
+        more = self.negations or self.conditions or self.free or self._equated or self._root
+        return self.atoms[0] if len(self.atoms) == 1 and not more else None
 
     # Values of the surrounding block
 

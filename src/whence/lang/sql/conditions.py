@@ -12,7 +12,9 @@ from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import COMPARISONS, row, translate
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
-from whence.model.terms import Call, Term
+from whence.model.terms import Call, Constant, Term
+
+TRUE = Constant(True, types.BOOLEAN)
 
 
 def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
@@ -57,7 +59,8 @@ def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
                 span=term.span or span,
                 hint="compare it with something",
             )
-        block.conditions.append(term)
+        if term != TRUE:
+            block.conditions.append(term)
 
 
 def _split(term: Term) -> Iterator[Term]:

@@ -81,8 +81,17 @@ def statements(source: Source) -> Iterator[tuple[exp.Expr, Span]]:
                 span=first_word(whole),
                 hint="supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE",
             )
+        _restore_exists(tree)
         locate(tree)
         yield tree, whole
+
+
+def _restore_exists(tree: exp.Expr) -> None:
+    """EXISTS with a query in double parentheses comes as a call of a function named so."""
+    for call in list(tree.find_all(exp.Anonymous)):
+        match call.expressions:
+            case [exp.Query() | exp.Subquery() as query] if str(call.this).lower() == "exists":
+                call.replace(exp.Exists(this=query))
 
 
 def _tokenize(source: Source) -> list[Token]:

@@ -195,7 +195,7 @@ class _Reader:
         self, block: Block, right: Block, side: str, on: exp.Expr | None, using: Sequence[str], span: Span | None
     ) -> None:
         sides = (self._single(block, "left", span), self._single(right, "right", span))
-        kept = [e for _, entries in sides for e in entries if self.needed is None or e.column.lower() in self.needed]
+        kept = self._kept([e for _, entries in sides for e in entries])
 
         both = block.sibling()
         mine, theirs = (self._start(both, side_, span) for side_ in sides)
@@ -216,8 +216,8 @@ class _Reader:
             "RIGHT": lambda _, b: b,
             "FULL": lambda a, b: Call("coalesce", (a, b)),
         }
-        left_width = len(self._outputs(mine))
-        self._merge(block, block.scope[:left_width], using, chosen[side])
+        from_left = sum(any(e is k for k in kept) for e in sides[0][1])
+        self._merge(block, block.scope[:from_left], using, chosen[side])
 
     def _unmatched(
         self,
@@ -251,19 +251,19 @@ class _Reader:
         block.scope.extend(found)
         return found
 
+    def _kept(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The columns that the query goes on to use, and at least one, so that there is something to count."""
+        used = [e for e in entries if self.needed is None or e.column.lower() in self.needed]
+        return used or list(entries[:1])
+
     def _outputs(self, entries: Sequence[Entry]) -> list[Output]:
-        """The columns that the query goes on to use."""
-        return [
-            Output(e.column, e.term, given=False)
-            for e in entries
-            if self.needed is None or e.column.lower() in self.needed
-        ]
+        return [Output(e.column, e.term, given=False) for e in self._kept(entries)]
 
     def _single(self, block: Block, hint: str, span: Span | None) -> tuple[Lowered, list[Entry]]:
         """The block's rows as one relation, with what its columns are called."""
-        if block.is_one_atom():
-            relation = self.lowering.relation(block.atoms[0].relation)
-            return Lowered(relation, ()), list(block.scope)
-        entries = [e for e in block.scope if self.needed is None or e.column.lower() in self.needed]
+        atom = block.only_atom()
+        if atom is not None and [e.term for e in block.scope] == list(atom.terms):
+            return Lowered(self.lowering.relation(atom.relation), ()), list(block.scope)
+        entries = self._kept(block.scope)
         draft = Draft(block, self._outputs(entries), span=span)
         return self.lowering.emit(self.lowering.fresh_name(hint), [draft], distinct=False, span=span), entries

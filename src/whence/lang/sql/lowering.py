@@ -18,8 +18,8 @@ from whence.model.program import Program, Signature
 from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Column, Relation, owner
 from whence.model.span import Source, Span
-from whence.model.terms import Aggregate, Cast, Term, Variable
-from whence.model.types import NULL
+from whence.model.terms import Aggregate, Cast, Constant, Term, Variable
+from whence.model.types import INT, NULL
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,9 @@ class Lowering:
     def emit(self, name: str, drafts: Sequence[Draft], *, distinct: bool, span: Span | None = None) -> Lowered:
         """One relation with a rule for each draft; they must agree in the number and types of their columns."""
         free = tuple(dict.fromkeys(outer for draft in drafts for outer in draft.block.free))
+        if not free and not drafts[0].outputs:
+            # SQL has no table without columns.
+            drafts = [replace(d, outputs=[Output("found", Constant(1, INT))]) for d in drafts]
         heads = []
         for draft in drafts:
             _check_width(draft, drafts[0])

@@ -179,8 +179,7 @@ def _mark(lowering: Lowering, block: Block, cases: list[tuple[Block, Constant]],
 
 def _set_of(lowering: Lowering, inner: Block, hint: str, span: Span | None) -> Lowered:
     """The outer values for which the inner block has a row."""
-    outputs = [] if inner.free else [Output("found", Constant(1, types.INT))]
-    return lowering.emit(lowering.fresh_name(hint), [Draft(inner, outputs, span=span)], distinct=True, span=span)
+    return lowering.emit(lowering.fresh_name(hint), [Draft(inner, [], span=span)], distinct=True, span=span)
 
 
 def _call(lowered: Lowered, span: Span | None) -> Atom:

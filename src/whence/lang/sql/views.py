@@ -72,12 +72,9 @@ def _is_all_of(lowering: Lowering, drafts: list[Draft]) -> str | None:
     if len(drafts) != 1:
         return None
     draft = drafts[0]
-    block = draft.block
-    if len(block.atoms) != 1 or not block.is_one_atom() or draft.aggregated:
-        return None
-    atom = block.atoms[0]
-    relation = lowering.made.get(atom.relation)
-    if relation is None or (draft.distinct and not relation.distinct):
+    atom = draft.block.only_atom()
+    relation = lowering.made.get(atom.relation) if atom is not None else None
+    if atom is None or relation is None or (draft.distinct and not relation.distinct):
         return None
     return relation.name if [o.term for o in draft.outputs] == list(atom.terms) else None
 

@@ -171,6 +171,7 @@ class _Body:
         self.writer = writer
         self.columns: dict[str, str] = {}
         self.occurrences: dict[str, list[str]] = {}
+        self.types: dict[str, Type | None] = {}
         self.tables: list[str] = []
         self.conditions: list[str] = []
         atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
@@ -213,6 +214,7 @@ class _Body:
         for name, options in self.occurrences.items():
             types = [self.writer.type(relation, at) for n, relation, at in places if n == name]
             widest = common_type([t for t in types if t is not None])
+            self.types[name] = widest
             self.columns[name] = next((o for o, t in zip(options, types, strict=True) if t == widest), options[0])
 
     def _define(self, rule: Rule) -> None:
@@ -247,6 +249,7 @@ class _Body:
                 self.conditions.append(term_sql(Call(op, (left, right)), self.columns, 2))
 
     def _equal(self, atom: Atom, at: int, term: Term, alias: str) -> str:
-        plain = isinstance(term, Variable) and not self.writer.nullable(atom.relation, at)
+        same_type = isinstance(term, Variable) and self.types.get(term.name) == self.writer.type(atom.relation, at)
+        plain = same_type and not self.writer.nullable(atom.relation, at)
         column = f"{alias}.{self.writer.column(atom.relation, at)}"
         return f"{column} {'=' if plain else '<=>'} {term_sql(term, self.columns, 5)}"

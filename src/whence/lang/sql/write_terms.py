@@ -76,7 +76,8 @@ def _call(function: str, arguments: tuple[Term, ...], sub: Callable[[Term, int],
         case "not", (inner,):
             return level, f"NOT {sub(inner, level + 1)}"
         case "-", (inner,):
-            return 8, f"- {sub(inner, _PRIMARY)}"
+            # A constant in parentheses is not read as a negative constant.
+            return 8, f"- ({sub(inner, 0)})" if isinstance(inner, Constant) else f"- {sub(inner, _PRIMARY)}"
         case _, (left, right) if function in _LEVELS:
             # Comparisons do not chain; everything else groups to the left.
             tight = level + 1 if level == _PREDICATE else level
@@ -105,7 +106,7 @@ def _call(function: str, arguments: tuple[Term, ...], sub: Callable[[Term, int],
             interval = _interval(months, days, rest)
             if interval is not None:
                 return 6, f"{sub(date, 6)} + {interval}"
-    return _PRIMARY, f"{name_sql(function) if function != '%' else 'mod'}({', '.join(sub(a, 0) for a in arguments)})"
+    return _PRIMARY, f"{'mod' if function == '%' else function}({', '.join(sub(a, 0) for a in arguments)})"
 
 
 def _case(term: Term, sub: Callable[[Term, int], str]) -> str:

@@ -11,6 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
 from whence.engines.engine import Engine
+from whence.engines.local.engine import LocalEngine
+from whence.engines.local.strategies import MAINTENANCE
 from whence.engines.reference.engine import ReferenceEngine
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.errors import ParseError, StateError, TypeMismatchError, UnsupportedError
@@ -38,10 +40,12 @@ def connect(
 ) -> Database:
     """A new database, in memory.
 
+    `engine` is "local", which follows changes, or "reference", which recomputes everything and is slow and plain.
+    `maintenance` names a strategy for recursive views; "auto" takes the best one for each.
     `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths.
     """
-    if engine not in (None, "reference"):
-        raise UnsupportedError(f"there is no engine {engine!r} yet", hint='leave it out, or take engine="reference"')
+    if engine not in (None, "local", "reference"):
+        raise UnsupportedError(f"there is no engine {engine!r} yet", hint='there is "local" and "reference"')
     if isinstance(target, str | os.PathLike):
         raise UnsupportedError(
             f"a database that is kept in a directory ({os.fspath(target)}) is not there yet",
@@ -50,9 +54,15 @@ def connect(
     if target is not None:
         what = "a Spark session" if type(target).__module__.startswith("pyspark.") else f"a {type(target).__name__}"
         raise UnsupportedError(f"a database on {what} is not there yet", hint="connect() gives a database in memory")
-    if maintenance not in ("auto", "recompute"):
-        raise UnsupportedError(f"there is no maintenance {maintenance!r} yet", hint='there is "auto" and "recompute"')
-    return Database(ReferenceEngine(Limits(rounds=_rounds(max_rounds))))
+    limits = Limits(rounds=_rounds(max_rounds))
+    if engine == "reference":
+        if maintenance not in ("auto", "recompute"):
+            raise UnsupportedError("the reference engine always recomputes", hint='take engine="local"')
+        return Database(ReferenceEngine(limits))
+    if maintenance not in MAINTENANCE:
+        known = ", ".join(f'"{name}"' for name in MAINTENANCE)
+        raise UnsupportedError(f"there is no maintenance {maintenance!r}", hint=f"there is {known}")
+    return Database(LocalEngine(maintenance, limits))
 
 
 class Database:

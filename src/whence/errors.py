@@ -106,10 +106,7 @@ def show(span: Span) -> str:
     pad = "".join("\t" if c == "\t" else " " for c in text[first : column - 1])
     marks = "^" * min(width, max(1, len(excerpt) - (column - 1 - first)))
     gutter = " " * len(str(line))
-    return (
-        f"{gutter}--> {span.source.name}:{line}:{column}\n"
-        f"{gutter} |\n{line} | {excerpt}\n{gutter} | {pad}{marks}"
-    )
+    return f"{gutter}--> {span.source.name}:{line}:{column}\n{gutter} |\n{line} | {excerpt}\n{gutter} | {pad}{marks}"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:

@@ -53,6 +53,10 @@ class Scope:
             Ref(c.name, c.kind) for c in self.columns if c.name in self.shared and own.count(c.name) == 1
         ]
 
+    def shared_first(self) -> bool:
+        """Whether `*` means one order: Spark puts the columns of USING first, DuckDB leaves them where they are."""
+        return self.shared == {c.name for c in self.columns[: len(self.shared)]}
+
     def star_of_one(self) -> tuple[str, list[Output]]:
         """`t.*` for the first table."""
         alias = self.columns[0].alias

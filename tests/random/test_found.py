@@ -52,6 +52,8 @@ QUERIES = {
     "an alias in GROUP BY that is an outer column too": """
         SELECT o.y FROM a AS o WHERE EXISTS (SELECT i.x AS y FROM b AS i GROUP BY y)""",
     "a comparison that is grouped by": "SELECT count(*) AS c FROM a GROUP BY (x = 1) HAVING (x = 1)",
+    "an AND that is grouped by": "SELECT count(*) AS c FROM a GROUP BY (x = 1 AND y = 1) HAVING (x = 1 AND y = 1)",
+    "an OR of the same that is grouped by": "SELECT 1 AS c FROM a GROUP BY (x = 1 OR x = 1) HAVING (x = 1 OR x = 1)",
     "EXISTS of a union in parentheses": """
         SELECT y FROM a WHERE EXISTS ((SELECT x, 1 FROM nothing) UNION ALL SELECT x, 2 FROM b)""",
     "EXISTS in two pairs of parentheses": "SELECT y FROM a WHERE EXISTS ((SELECT x, z FROM b))",

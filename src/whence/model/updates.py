@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -11,6 +12,22 @@ from whence.model.types import Row
 
 # How often each row comes (positive) or goes (negative): a Z-relation.
 Delta: TypeAlias = Mapping[Row, int]
+
+
+class CountedDelta(Mapping[Row, int]):
+    """A delta that knows how many rows come and go without being read row by row."""
+
+    @property
+    @abstractmethod
+    def totals(self) -> tuple[int, int]:
+        """How many come, and how many go."""
+
+
+def totals(delta: Delta) -> tuple[int, int]:
+    """How many rows come with a change, and how many go, copies counted."""
+    if isinstance(delta, CountedDelta):
+        return delta.totals
+    return sum(n for n in delta.values() if n > 0), -sum(n for n in delta.values() if n < 0)
 
 
 @dataclass(frozen=True, slots=True)

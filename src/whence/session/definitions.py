@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from whence.analysis.analyze import Analysis, analyze
 from whence.engines.engine import Functions
@@ -30,6 +31,11 @@ class Definitions:
     @property
     def rules(self) -> tuple[Rule, ...]:
         return self.analysis.program.rules
+
+    @cached_property
+    def differential(self) -> frozenset[str]:
+        """The relations with rules that take away, whose counts can fall below zero."""
+        return frozenset(rule.head.relation for rule in self.rules if rule.sign < 0)
 
     @property
     def signatures(self) -> dict[str, Signature]:

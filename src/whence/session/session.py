@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from whence.engines.engine import Engine
 from whence.model.schema import Relation, is_auxiliary
 from whence.model.types import Row
-from whence.model.updates import Commit, Delta, Update
+from whence.model.updates import Commit, Delta, Update, totals
 from whence.session.clock import Clock, wall_clock
 from whence.session.definitions import Definitions
 from whence.session.draft import Contents, Draft, Key, key_of
@@ -112,8 +112,8 @@ class Session:
         commit = Commit(
             version=self.version,
             timestamp=wall_clock(),
-            inserted={name: n for name, delta in seen.items() if (n := sum(c for c in delta.values() if c > 0))},
-            deleted={name: n for name, delta in seen.items() if (n := -sum(c for c in delta.values() if c < 0))},
+            inserted={name: n for name, delta in seen.items() if (n := totals(delta)[0])},
+            deleted={name: n for name, delta in seen.items() if (n := totals(delta)[1])},
             elapsed=time.perf_counter() - started,
             metrics={"expired": expired},
         )
@@ -125,6 +125,8 @@ class Session:
 
     def _visible(self, name: str, delta: Delta) -> Delta:
         """What a reader sees of a change. Counts below zero, which differential rules can make, read as zero."""
+        if name not in self.definitions.differential:
+            return delta
         counts = self.engine.counts(name)
         changes = {}
         for row, change in delta.items():

@@ -61,7 +61,7 @@ class Generator:
         rules = []
         for head in heads:
             for _ in range(rng.choice((1, 1, 2))):
-                rules.append(self.rule(head, []))
+                rules += [self.rule(head, [])]
             for other in heads:
                 if other is head and shape == "mixed":
                     continue
@@ -79,11 +79,20 @@ class Generator:
         self.fresh += 1
         return f"v{self.fresh}"
 
-    def node(self, body: Body) -> str:
+    def nodes(self, body: Body) -> str:
+        """Two columns of nodes, as a rule joined to what is there by one of them."""
         chance = self.rng.random()
-        if body.nodes and chance < 0.6:
-            return self.rng.choice(body.nodes)
-        if chance < 0.65:
+        if not body.nodes or chance < 0.05:
+            terms = [self.node(body), self.node(body)]
+        elif chance < 0.15:
+            terms = [self.rng.choice(body.nodes), self.rng.choice(body.nodes)]
+        else:
+            terms = [self.rng.choice(body.nodes), self.node(body)]
+            self.rng.shuffle(terms)
+        return ", ".join(terms)
+
+    def node(self, body: Body) -> str:
+        if self.rng.random() < 0.05:
             return str(self.rng.randrange(NODES))
         name = self.variable()
         body.nodes.append(name)
@@ -93,16 +102,16 @@ class Generator:
         rng, body = self.rng, Body()
         for other in own:
             values = [self.variable() for _ in range(other.values)]
-            body.literals.append(f"{other.name}({', '.join([self.node(body), self.node(body), *values])})")
+            body.literals.append(f"{other.name}({', '.join([self.nodes(body), *values])})")
             body.moving += values
         for _ in range(rng.choice((1, 1, 2)) if not own or rng.random() < 0.8 else 0):
             if rng.random() < 0.6:
                 number = rng.choice(("_", self.variable()))
-                body.literals.append(f"link({self.node(body)}, {self.node(body)}, {number})")
+                body.literals.append(f"link({self.nodes(body)}, {number})")
                 if number != "_":
                     body.numbers.append(number)
             else:
-                body.literals.append(f"{rng.choice(('edge', 'seen'))}({self.node(body)}, {self.node(body)})")
+                body.literals.append(f"{rng.choice(('edge', 'seen'))}({self.nodes(body)})")
         self.filters(body)
         terms = [self.head_node(body), self.head_node(body)]
         terms += [f"{function}<{self.value(function, body)}>" for function in head.functions]
@@ -173,7 +182,7 @@ def random_update(rng: Random, base: dict[str, dict[Row, int]], most: int) -> di
         rows = base.get(name, {})
         delta: dict[Row, int] = {}
         for _ in range(rng.choice((0, 1, 1, 2, most)) if arity > 1 else rng.choice((0, 0, 1))):
-            if rows and (rng.random() < 0.5 or len(rows) > 9):
+            if rows and rng.random() < len(rows) / 14:
                 delta[rng.choice(sorted(rows))] = -1  # type: ignore[type-var]
             else:
                 row = tuple(rng.randrange(NODES) for _ in range(arity))

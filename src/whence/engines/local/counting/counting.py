@@ -12,6 +12,7 @@ from whence.engines.local.counting.rules import RuleDeltas
 from whence.engines.local.counting.sources import Change
 from whence.engines.local.counting.tally import Tally
 from whence.engines.local.counting.view import View
+from whence.engines.local.maintainer import Maintainer
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.incremental.body import Body
@@ -20,7 +21,7 @@ from whence.model.types import Row
 from whence.model.updates import Delta
 
 
-class Counting:
+class Counting(Maintainer):
     """One relation and its rules. What a commit changes is kept beside the state until it settles."""
 
     def __init__(

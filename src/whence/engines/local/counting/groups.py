@@ -29,6 +29,8 @@ class Group:
 
 
 class Groups:
+    """The groups of a view. A group has a row while it has bindings; a head without group terms has one always."""
+
     def __init__(self, relation: Relation, bodies: Sequence[Body]) -> None:
         head = bodies[0].rule.head
         positions = bodies[0].rule.aggregates
@@ -47,12 +49,12 @@ class Groups:
         group_of = terms.row(
             [head[position] for position in self._plain], [self._columns[position] for position in self._plain]
         )
-        arguments = [
-            (fold.add, terms.value(argument, each.input))
-            for each in self._aggregates
-            if (fold := each.fold) is not None and (argument := each.arguments[rule]) is not None
+        folding = [each for each in self._aggregates if each.fold is not None]
+        numbered = [
+            (number, fold.add, terms.value(argument, each.input))
+            for number, (fold, each) in enumerate(zip(self._folds, folding, strict=True))
+            if (argument := each.arguments[rule]) is not None
         ]
-        numbered = [(number, add, value) for number, (add, value) in enumerate(arguments)]
         multiplicity = terms.multiplicity()
 
         def take(batch: Batch, sign: int) -> None:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from whence.engines.engine import Functions
-from whence.engines.local.counting.sources import Matching, Presence
+from whence.engines.local.counting.sources import Finding, Matching, Presence
 from whence.engines.local.counting.terms import Terms, columns
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe, Step
 from whence.model.schema import Relation
@@ -22,12 +22,13 @@ FULL = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the literals of a body read: per literal, where its rows are found.
+    """What the literals of a body read: where each atom finds its rows, and where each negation must find none.
 
-    A negation can have to hold in two states; `flipped` are the keys that a Flip starts from.
+    A negation can have to hold in two states. `flipped` gives the keys that a Flip starts from.
     """
 
-    matching: Mapping[int, tuple[Matching, ...]]
+    atoms: Mapping[int, Matching]
+    negations: Mapping[int, tuple[Finding, ...]]
     flipped: Callable[[Presence], Iterable[Row]] | None = None
 
 
@@ -76,7 +77,7 @@ def _probe(step: Probe, terms: Terms) -> Stage:
     key, found = terms.key(step.keys), columns(step.binds)
 
     def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
-        (matching,) = reading.matching[literal]
+        matching = reading.atoms[literal]
         following: Batch = []
         for binding in batch:
             rows = matching(positions, key(binding))
@@ -98,7 +99,7 @@ def _probe_counted(step: Probe, terms: Terms) -> Stage:
     key, found = terms.key(step.keys), columns(step.binds)
 
     def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
-        (matching,) = reading.matching[literal]
+        matching = reading.atoms[literal]
         following: Batch = []
         for binding in batch:
             rows = matching(positions, key(binding))
@@ -141,8 +142,8 @@ def _missing(literal: int, presence: Presence, keys: Sequence[Term], terms: Term
 
     def stage(batch: Batch, reading: Reading) -> Sequence[Batch]:
         following = batch
-        for matching in reading.matching[literal]:
-            following = [binding for binding in following if not presence.fits(matching, key(binding))]
+        for finding in reading.negations[literal]:
+            following = [binding for binding in following if not presence.fits(finding, key(binding))]
         return [following] if following else ()
 
     return stage

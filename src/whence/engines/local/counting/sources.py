@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TypeAlias
 
 from whence.engines.local.store import Index, Key, Store, index_of
@@ -15,6 +16,8 @@ from whence.model.updates import Delta
 
 # The rows that hold a key at some positions, as Store.matching gives them.
 Matching: TypeAlias = Callable[[tuple[int, ...], Key], Mapping[Row, int]]
+# The same one by one, for those who need not see them all.
+Finding: TypeAlias = Callable[[tuple[int, ...], Key], Iterable[tuple[Row, int]]]
 
 
 class Change:
@@ -35,6 +38,30 @@ class Change:
                 return self._kept
             case State.NEW:
                 return self._new
+
+    def finding(self, state: State) -> tuple[Finding, ...]:
+        """The states in which a negation that reads `state` must find nothing."""
+        match state:
+            case State.OLD:
+                return (self.finding_old,)
+            case State.KEPT:
+                return self.finding_old, self.finding_new
+            case State.NEW:
+                return (self.finding_new,)
+
+    def finding_old(self, positions: tuple[int, ...], key: Key) -> Iterable[tuple[Row, int]]:
+        return self.store.matching(positions, key).items()
+
+    def finding_new(self, positions: tuple[int, ...], key: Key) -> Iterable[tuple[Row, int]]:
+        touched = self._touched(positions, key)
+        rows = self.store.matching(positions, key).items()
+        if not touched:
+            return rows
+        after = self._after
+        return chain(
+            ((row, after[row]) for row in touched if row in after),
+            ((row, count) for row, count in rows if row not in touched),
+        )
 
     def changed(self, sign: int) -> Mapping[Row, int]:
         """The rows whose count changes: how often they were there for sign -1, how often they will be for 1."""
@@ -75,23 +102,24 @@ class Presence:
         ]
         self._width = len(pattern.positions)
 
-    def fits(self, matching: Matching, key: Row) -> bool:
-        """Whether any row that `matching` finds holds the key."""
-        found = matching(self._positions, key[0] if self._bare else key[: self._width])
+    def fits(self, finding: Finding, key: Row) -> bool:
+        """Whether any row holds the key."""
+        found = finding(self._positions, key[0] if self._bare else key[: self._width])
         if not self._widened:
-            return any(count > 0 for count in found.values())
+            return any(count > 0 for _, count in found)
         wanted = key[self._width :]
-        return any(count > 0 and self._wide(row) == wanted for row, count in found.items())
+        return any(count > 0 and self._wide(row) == wanted for row, count in found)
 
     def flipped(self, change: Change, sign: int) -> Iterator[Row]:
         """The keys that some row fitted before and none will, for sign 1; those for which it is the other way, for -1.
 
         So sign 1 yields the keys for which a negation comes to hold.
         """
-        then, now = change.matching(State.OLD), change.matching(State.NEW)
-        without, with_rows = (now, then) if sign > 0 else (then, now)
-        for key in dict.fromkeys(map(self._key, change.delta)):
-            if self.fits(with_rows, key) and not self.fits(without, key):
+        fitted, fits_not = change.finding_old, change.finding_new
+        if sign < 0:
+            fitted, fits_not = fits_not, fitted
+        for key in dict.fromkeys(map(self._key, change.changed(-sign))):
+            if self.fits(fitted, key) and not self.fits(fits_not, key):
                 yield key
 
     def _key(self, row: Row) -> Row:

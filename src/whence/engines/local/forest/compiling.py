@@ -15,7 +15,7 @@ from whence.analysis.components import Component
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.interning import ORDERED, Interner, family
 from whence.engines.local.forest.layout import BIND, CONSTANT, IGNORE, REGISTER, Array, Rules
-from whence.engines.local.forest.values import NotCompiled, ValueColumn, ValuePlan, plan_value, value_columns
+from whence.engines.local.forest.values import NotCompiledError, ValueColumn, ValuePlan, plan_value, value_columns
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard
@@ -59,12 +59,13 @@ class Compiled:
     positions: Mapping[str, tuple[int, ...]]
     # The column that holds a cost, or min or max, per relation that has one.
     values: Mapping[str, ValueColumn]
-    width: int
+    # How many indexes the relation with most of them has.
+    links: int
     registers: int
 
 
 def compile_component(component: Component, relations: Mapping[str, Relation], interner: Interner) -> Compiled:
-    """Raises NotCompiled, with the reason, for rules of another shape."""
+    """Raises NotCompiledError, with the reason, for rules of another shape."""
     return _Compiler(component, relations, interner).compile()
 
 
@@ -80,7 +81,7 @@ class _Compiler:
         for rule in component.rules:
             for literal in rule.body:
                 if isinstance(literal, Negation):
-                    raise NotCompiled("a rule negates")
+                    raise NotCompiledError("a rule negates")
                 if isinstance(literal, Atom) and literal.relation not in names:
                     names.append(literal.relation)
         self.names = tuple(names)
@@ -119,7 +120,7 @@ class _Compiler:
             tuple(n for n in self.names if n not in self.own),
             self.positions,
             self.values,
-            width,
+            max((sum(key[0] == r for key in tables.indexes) for r in range(len(self.names))), default=0),
             max(1, registers),
         )
 
@@ -174,10 +175,7 @@ class _Compiler:
             ),
             tests=_table(tables.tests, 5),
             heads=_table(
-                [
-                    [self.ids[r.rule.head.relation], int(r.stored), len(r.atoms), *_flat(r.head(), width)]
-                    for r in rules
-                ],
+                [[self.ids[r.rule.head.relation], int(r.stored), len(r.atoms), *_flat(r.head(), width)] for r in rules],
                 layout.HEAD_TERMS + 2 * width,
             ),
             relations=_table(
@@ -210,10 +208,10 @@ class _CompiledRule:
         self.compiler = compiler
         self.rule = rule
         if rule.sign < 0:
-            raise NotCompiled("a rule is differential")
+            raise NotCompiledError("a rule is differential")
         self.atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
         if not self.atoms:
-            raise NotCompiled("a rule has no atom in its body")
+            raise NotCompiledError("a rule has no atom in its body")
         recursive = sum(atom.relation in compiler.own for atom in self.atoms)
         aggregated = any(isinstance(t, Aggregate) for t in rule.head.terms)
         # The derivations of a rule with two recursive atoms outnumber its tuples by far: those are looked up again.
@@ -222,7 +220,7 @@ class _CompiledRule:
         used_in_value: set[str] = set()
         if aggregated:
             if recursive > 1:
-                raise NotCompiled("min or max in a rule with two recursive atoms")
+                raise NotCompiledError("min or max in a rule with two recursive atoms")
             self.value, used_in_value = plan_value(rule, compiler.own, compiler.relations, compiler.values)
         self.hidden = used_in_value
         self.registers: dict[str, int] = {}
@@ -237,14 +235,14 @@ class _CompiledRule:
             match term:
                 case Variable(name=name):
                     if self.types.setdefault(name, family(column.type)) != family(column.type):
-                        raise NotCompiled(f"{name!r} joins columns of different types")
+                        raise NotCompiledError(f"{name!r} joins columns of different types")
                     self.registers.setdefault(name, len(self.registers))
                 case Constant(type=type_) if family(type_) != family(column.type):
-                    raise NotCompiled("a constant is of another type than its column")
+                    raise NotCompiledError("a constant is of another type than its column")
                 case Constant() | Wildcard():
                     pass
                 case _:
-                    raise NotCompiled("a body atom holds a computed term")
+                    raise NotCompiledError("a body atom holds a computed term")
 
     def _test(self, literal: object) -> tuple[int, Term, Term] | None:
         match literal:
@@ -256,23 +254,23 @@ class _CompiledRule:
             case Condition(term=Call(function="isnotnull", arguments=(Variable(name=name) as variable,))):
                 if name in self.registers:
                     return layout.NOT_NULL, variable, variable
-        raise NotCompiled("a rule has a condition that is more than a comparison of columns")
+        raise NotCompiledError("a rule has a condition that is more than a comparison of columns")
 
     def _check_comparable(self, op: str, left: Term, right: Term) -> None:
         kinds = set()
         for term in (left, right):
             match term:
                 case Variable(name=name) if name in self.hidden:
-                    raise NotCompiled("a condition reads the value that min or max is taken of")
+                    raise NotCompiledError("a condition reads the value that min or max is taken of")
                 case Variable(name=name) if name in self.types:
                     kinds.add(self.types[name])
                 case Constant(type=type_, value=value) if value is not None:
                     kinds.add(family(type_))
                 case _:
-                    raise NotCompiled("a rule computes a value")
+                    raise NotCompiledError("a rule computes a value")
         ordered = {family(t) for t in ORDERED}
         if len(kinds) != 1 or (op not in ("=", "!=") and not kinds <= ordered):
-            raise NotCompiled("a comparison of values that have no order as integers")
+            raise NotCompiledError("a comparison of values that have no order as integers")
 
     def head(self) -> list[tuple[int, int]]:
         terms = self.rule.head.terms
@@ -282,12 +280,14 @@ class _CompiledRule:
             match terms[position]:
                 case Variable(name=name) if name in self.types:
                     if self.types[name] != family(columns[position].type) or name in self.hidden:
-                        raise NotCompiled("a head column has another type than its value")
+                        raise NotCompiledError("a head column has another type than its value")
                     found.append((REGISTER, self.registers[name]))
-                case Constant(type=type_, value=value) if value is None or family(type_) == family(columns[position].type):
+                case Constant(type=type_, value=value) if value is None or family(type_) == family(
+                    columns[position].type
+                ):
                     found.append((CONSTANT, self.compiler.interner.id(value, columns[position].type)))
                 case _:
-                    raise NotCompiled("a head column is computed")
+                    raise NotCompiledError("a head column is computed")
         return found
 
     # Plans
@@ -369,11 +369,11 @@ class _CompiledRule:
         for test in list(waiting):
             operator, left, right = test
             if all(not isinstance(t, Variable) or t.name in bound for t in (left, right)):
-                tables.tests.append((operator, *self._operand(left, right), *self._operand(right, left)))
+                tables.tests.append((operator, *self._operand(left), *self._operand(right)))
                 waiting.remove(test)
         return start, len(tables.tests) - start
 
-    def _operand(self, term: Term, other: Term) -> tuple[int, int]:
+    def _operand(self, term: Term) -> tuple[int, int]:
         if isinstance(term, Variable):
             return REGISTER, self.registers[term.name]
         assert isinstance(term, Constant)

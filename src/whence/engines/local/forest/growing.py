@@ -15,7 +15,6 @@ from whence.engines.local.forest.layout import (
     FORWARDS,
     HEAD,
     INDEXED,
-    KEY,
     KEYS,
     LIVE,
     LONGEST,
@@ -32,6 +31,7 @@ from whence.engines.local.forest.layout import (
     STATUS,
     STORED,
     USES,
+    WIDEST,
     Array,
     Forest,
     Rules,
@@ -47,63 +47,67 @@ QUEUED, DONE, NEXT_PLAN, MATCHING, FOUND = range(3, 8)
 FINISHED, NEEDS_ROOM = range(2)
 
 
-@nb.njit(cache=True, inline="always")
-def has_room(forest: Forest, queued: int, queue: Array) -> bool:
+@nb.njit(cache=True, forceinline=True)
+def has_room(nodes: Array, slots: Array, derivations: Array, counters: Array, queued: int, queue: Array) -> bool:
     """Room for one more node and one more derivation, with the hash no more than half full."""
-    count = forest.counters[NODES]
+    count = counters[NODES]
     return (
-        count < len(forest.nodes)
-        and 2 * count < len(forest.slots)
+        count < len(nodes)
+        and 2 * count < len(slots)
         and queued < len(queue)
-        and forest.counters[DERIVATIONS] < len(forest.derivations)
+        and counters[DERIVATIONS] < len(derivations)
     )
 
 
 @nb.njit(cache=True)
-def has_room_in_indexes(forest: Forest) -> bool:
-    for number in range(len(forest.index_state)):
-        if 2 * forest.index_state[number, KEYS] > forest.index_state[number, MASK]:
+def has_room_in_indexes(index_state: Array) -> bool:
+    for index in range(len(index_state)):  # noqa: SIM110 - numba has no all()
+        if 2 * index_state[index, KEYS] > index_state[index, MASK]:
             return False
     return True
 
 
-@nb.njit(cache=True)
-def note(nodes: Array, derivations: Array, counters: Array, longest: int, rule: int, length: int, head: int, body: Array) -> int:
+@nb.njit(cache=True, forceinline=True)
+def note(
+    nodes: Array, derivations: Array, counters: Array, longest: int, rule: int, length: int, head: int, work: Array
+) -> int:
     """Record a derivation in the lists of its head and of its body."""
     number = counters[DERIVATIONS]
     counters[DERIVATIONS] = number + 1
-    derivation = derivations[number]
-    derivation[HEAD] = head
-    derivation[RULE] = rule
-    derivation[NEXT_OF_HEAD] = nodes[head, FIRST]
+    derivations[number, HEAD] = head
+    derivations[number, RULE] = rule
+    derivations[number, NEXT_OF_HEAD] = nodes[head, FIRST]
     nodes[head, FIRST] = number
     for atom in range(length):
-        node = body[atom]
-        derivation[BODY + atom] = node
-        derivation[BODY + longest + atom] = nodes[node, USES]
+        node = work[MATCHED, atom]
+        derivations[number, BODY + atom] = node
+        derivations[number, BODY + longest + atom] = nodes[node, USES]
         nodes[node, USES] = number * longest + atom
     for atom in range(length, longest):
-        derivation[BODY + atom] = NOTHING
+        derivations[number, BODY + atom] = NOTHING
     return number
 
 
 @nb.njit(cache=True)
-def put(forest: Forest, rules: Rules, relation: int, rows: Array, costs: Array, start: int, queue: Array, walk: Array) -> int:
+def put(
+    forest: Forest, rules: Rules, relation: int, rows: Array, costs: Array, start: int, queue: Array, walk: Array
+) -> int:
     """Make tuples that are read from below alive, from row `start` on; returns how many rows are done.
 
     Fewer than all means that room is needed first.
     """
+    nodes, slots, counters, best = forest.nodes, forest.slots, forest.counters, forest.best
     arity = rules.relations[relation, ARITY]
     for at in range(start, len(rows)):
-        if not has_room(forest, walk[QUEUED], queue):
+        if not has_room(nodes, slots, forest.derivations, counters, walk[QUEUED], queue):
             return at
-        node, slot = find(forest.nodes, forest.slots, relation, rows[at], arity)
+        node, slot = find(nodes, slots, relation, rows, at, arity)
         if node == NOTHING:
-            node = add(forest.nodes, forest.slots, forest.counters, relation, rows[at], arity, slot)
-        if not forest.nodes[node, STATUS] & ALIVE:
-            forest.nodes[node, STATUS] |= ALIVE | PENDING
+            node = add(nodes, slots, counters, relation, rows, at, arity, slot)
+        if not nodes[node, STATUS] & ALIVE:
+            nodes[node, STATUS] |= ALIVE | PENDING
             if len(costs) > 0:
-                forest.best[node] = costs[at]
+                best[node] = costs[at]
             queue[walk[QUEUED]] = node
             walk[QUEUED] += 1
     return len(rows)
@@ -112,22 +116,24 @@ def put(forest: Forest, rules: Rules, relation: int, rows: Array, costs: Array, 
 @nb.njit(cache=True)
 def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array) -> int:
     """Join every queued node with what is there, queueing what is new, until nothing is left."""
-    nodes = forest.nodes
+    nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
+    index_slots, index_state = forest.index_slots, forest.index_state
+    plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
+    relations, indexes, numbers = rules.relations, rules.indexes, rules.numbers
+    columns, longest = rules.shape[WIDEST], rules.shape[LONGEST]
     while True:
         if walk[FOUND]:
-            if not has_room(forest, walk[QUEUED], queue):
+            if not has_room(nodes, slots, derivations, counters, walk[QUEUED], queue):
                 return NEEDS_ROOM
-            rule = rules.plans[walk[PLAN], PLAN_RULE]
-            relation = make_head(rules, rule, work)
-            arity = rules.relations[relation, ARITY]
-            head, slot = find(nodes, forest.slots, relation, work[ROW], arity)
+            rule = plans[walk[PLAN], PLAN_RULE]
+            relation = make_head(heads, relations, rule, work)
+            arity = relations[relation, ARITY]
+            head, slot = find(nodes, slots, relation, work, ROW, arity)
             if head == NOTHING:
-                head = add(nodes, forest.slots, forest.counters, relation, work[ROW], arity, slot)
+                head = add(nodes, slots, counters, relation, work, ROW, arity, slot)
             new = not nodes[head, STATUS] & ALIVE
-            if new or rules.heads[rule, STORED]:
-                length = rules.heads[rule, BODY_LENGTH]
-                longest = rules.shape[LONGEST]
-                number = note(nodes, forest.derivations, forest.counters, longest, rule, length, head, work[MATCHED])
+            if new or heads[rule, STORED]:
+                number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
                 if new:
                     nodes[head, STATUS] |= ALIVE | PENDING
                     nodes[head, LIVE] = number
@@ -135,27 +141,29 @@ def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array) -
                     walk[QUEUED] += 1
             walk[FOUND] = 0
         if walk[MATCHING]:
-            if advance(forest, rules, walk, work):
+            if advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
                 walk[FOUND] = 1
                 continue
             walk[MATCHING] = 0
         if walk[NEXT_PLAN] == NOTHING:
             if walk[DONE] == walk[QUEUED]:
                 return FINISHED
-            if not has_room_in_indexes(forest):
+            if not has_room_in_indexes(index_state):
                 return NEEDS_ROOM
             node = queue[walk[DONE]]
             nodes[node, STATUS] &= ~PENDING
             if not nodes[node, STATUS] & INDEXED:
-                let_find(nodes, forest.index_slots, forest.index_state, rules.relations, rules.indexes, node, work[KEY])
+                let_find(nodes, index_slots, index_state, relations, indexes, node, work)
             walk[NEXT_PLAN] = 0
         node = queue[walk[DONE]]
         relation = nodes[node, RELATION]
-        if walk[NEXT_PLAN] == rules.relations[relation, FORWARDS]:
+        if walk[NEXT_PLAN] == relations[relation, FORWARDS]:
             walk[NEXT_PLAN] = NOTHING
             walk[DONE] += 1
             continue
-        plan = rules.relations[relation, FORWARD] + walk[NEXT_PLAN]
+        plan = relations[relation, FORWARD] + walk[NEXT_PLAN]
         walk[NEXT_PLAN] += 1
-        if begin(forest, rules, plan, node, walk, work):
+        if begin(
+            nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
+        ):
             walk[MATCHING] = 1

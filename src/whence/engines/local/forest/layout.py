@@ -97,5 +97,6 @@ class Rules(NamedTuple):
 
 WIDEST, LONGEST = range(2)
 
-# Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a head.
+# Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a
+# head.
 REGISTERS, MATCHED, CANDIDATES, KEY, ROW = range(5)

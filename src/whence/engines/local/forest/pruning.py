@@ -7,6 +7,7 @@ may carry others back. What stays dead is gone. A cycle cannot keep itself alive
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
 from whence.engines.local.forest.growing import FINISHED, NEEDS_ROOM, note
 from whence.engines.local.forest.layout import (
@@ -26,7 +27,6 @@ from whence.engines.local.forest.layout import (
     LIVE,
     LONGEST,
     LOST,
-    MATCHED,
     NEXT_OF_HEAD,
     NOTHING,
     PLAN_RULE,
@@ -36,6 +36,7 @@ from whence.engines.local.forest.layout import (
     STATUS,
     STORED,
     USES,
+    WIDEST,
     Array,
     Forest,
     Rules,
@@ -48,73 +49,74 @@ from whence.engines.local.forest.tuples import find
 PHASE, DEAD_COUNT, BACK_COUNT, POSITION = range(3, 7)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def lose(nodes: Array, derivations: Array, counters: Array, longest: int, node: int) -> None:
     """Every derivation that uses the node is no more."""
     use = nodes[node, USES]
     while use != NOTHING:
-        derivation = derivations[use // longest]
-        if derivation[HEAD] != NOTHING:
-            derivation[HEAD] = NOTHING
+        number = use // longest
+        if derivations[number, HEAD] != NOTHING:
+            derivations[number, HEAD] = NOTHING
             counters[LOST] += 1
-        use = derivation[BODY + longest + use % longest]
+        use = derivations[number, BODY + longest + use % longest]
     nodes[node, USES] = NOTHING
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: Array, count: int) -> int:
     """The tuples whose live derivation uses the node are dead as well."""
     use = nodes[node, USES]
     while use != NOTHING:
         number = use // longest
-        derivation = derivations[number]
-        head = derivation[HEAD]
+        head = derivations[number, HEAD]
         if head != NOTHING and nodes[head, LIVE] == number and nodes[head, STATUS] & (ALIVE | DEAD) == ALIVE:
             nodes[head, STATUS] |= DEAD
             dead[count] = head
             count += 1
-        use = derivation[BODY + longest + use % longest]
+        use = derivations[number, BODY + longest + use % longest]
     return count
 
 
-@nb.njit(cache=True, inline="always")
-def outside(nodes: Array, derivation: Array, length: int) -> bool:
-    """Whether the whole body is alive and not dead."""
-    for atom in range(length):
-        if nodes[derivation[BODY + atom], STATUS] & (ALIVE | DEAD) != ALIVE:
+@nb.njit(cache=True, forceinline=True)
+def outside(nodes: Array, derivations: Array, heads: Array, number: int) -> bool:
+    """Whether the derivation's whole body is alive and not dead."""
+    for atom in range(heads[derivations[number, RULE], BODY_LENGTH]):
+        if nodes[derivations[number, BODY + atom], STATUS] & (ALIVE | DEAD) != ALIVE:
             return False
     return True
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _stored_proof(nodes: Array, derivations: Array, heads: Array, node: int) -> int:
     """A derivation of the node from outside the dead, among those that are noted."""
-    number = nodes[node, FIRST]
+    number = np.int64(nodes[node, FIRST])
     while number != NOTHING:
-        derivation = derivations[number]
-        if derivation[HEAD] == node and outside(nodes, derivation, heads[derivation[RULE], BODY_LENGTH]):
+        if derivations[number, HEAD] == node and outside(nodes, derivations, heads, number):
             return number
-        number = derivation[NEXT_OF_HEAD]
-    return NOTHING
+        number = np.int64(derivations[number, NEXT_OF_HEAD])
+    return np.int64(NOTHING)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _note_match(forest: Forest, rules: Rules, rule: int, head: int, work: Array) -> int:
     length = rules.heads[rule, BODY_LENGTH]
-    return note(
-        forest.nodes, forest.derivations, forest.counters, rules.shape[LONGEST], rule, length, head, work[MATCHED]
-    )
+    return note(forest.nodes, forest.derivations, forest.counters, rules.shape[LONGEST], rule, length, head, work)
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _probed_proof(forest: Forest, rules: Rules, node: int, walk: Array, work: Array) -> int:
     """The same, found by matching rules backwards, and noted."""
-    relation = forest.nodes[node, RELATION]
+    nodes, index_slots, index_state = forest.nodes, forest.index_slots, forest.index_state
+    plans, steps, tests, indexes, numbers = rules.plans, rules.steps, rules.tests, rules.indexes, rules.numbers
+    columns = rules.shape[WIDEST]
+    relation = nodes[node, RELATION]
     first = rules.relations[relation, BACKWARD]
     for plan in range(first, first + rules.relations[relation, BACKWARDS]):
-        if begin(forest, rules, plan, node, walk, work) and advance(forest, rules, walk, work):
-            return _note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work)
-    return NOTHING
+        if begin(
+            nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
+        ) and advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+            return np.int64(_note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work))
+    return np.int64(NOTHING)
 
 
 @nb.njit(cache=True)
@@ -124,16 +126,17 @@ def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, 
     Afterwards the first `walk[DEAD_COUNT]` entries of `dead` are the nodes that were dead for a moment; those that are
     not ALIVE are gone. `dead` and `back` have room for every node.
     """
-    nodes, derivations, longest = forest.nodes, forest.derivations, rules.shape[LONGEST]
+    nodes, derivations, counters = forest.nodes, forest.derivations, forest.counters
+    heads, longest = rules.heads, rules.shape[LONGEST]
     if walk[PHASE] == 0:
         count = 0
         for at in range(len(roots)):
             nodes[roots[at], STATUS] &= ~ALIVE
-            forest.counters[GONE] += 1
+            counters[GONE] += 1
         for at in range(len(roots)):
             count = mark_users(nodes, derivations, longest, roots[at], dead, count)
         for at in range(len(roots)):
-            lose(nodes, derivations, forest.counters, longest, roots[at])
+            lose(nodes, derivations, counters, longest, roots[at])
         at = 0
         while at < count:
             count = mark_users(nodes, derivations, longest, dead[at], dead, count)
@@ -142,10 +145,10 @@ def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, 
     if walk[PHASE] == 1:
         while walk[POSITION] < walk[DEAD_COUNT]:
             # One derivation may be noted for each.
-            if forest.counters[DERIVATIONS] >= len(derivations):
+            if counters[DERIVATIONS] >= len(derivations):
                 return NEEDS_ROOM
             node = dead[walk[POSITION]]
-            proof = _stored_proof(nodes, derivations, rules.heads, node)
+            proof = _stored_proof(nodes, derivations, heads, node)
             if proof == NOTHING:
                 proof = _probed_proof(forest, rules, node, walk, work)
             if proof != NOTHING:
@@ -162,33 +165,37 @@ def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, 
             nodes[node, STATUS] &= ~(ALIVE | DEAD)
             nodes[node, LIVE] = NOTHING
             nodes[node, FIRST] = NOTHING
-            forest.counters[GONE] += 1
-            lose(nodes, derivations, forest.counters, longest, node)
+            counters[GONE] += 1
+            lose(nodes, derivations, counters, longest, node)
     return FINISHED
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, forceinline=True)
 def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, work: Array) -> bool:
     """What the node, alive again, proves among the dead; False where room is needed first."""
     nodes, derivations, longest = forest.nodes, forest.derivations, rules.shape[LONGEST]
+    heads = rules.heads
     use = nodes[node, USES]
     while use != NOTHING:
         number = use // longest
-        derivation = derivations[number]
-        head = derivation[HEAD]
-        if head != NOTHING and nodes[head, STATUS] & DEAD:
-            if outside(nodes, derivation, rules.heads[derivation[RULE], BODY_LENGTH]):
-                _revive(nodes, head, number, back, walk)
-        use = derivation[BODY + longest + use % longest]
+        head = derivations[number, HEAD]
+        if head != NOTHING and nodes[head, STATUS] & DEAD and outside(nodes, derivations, heads, number):
+            _revive(nodes, head, number, back, walk)
+        use = derivations[number, BODY + longest + use % longest]
+    index_slots, index_state, slots = forest.index_slots, forest.index_state, forest.slots
+    plans, steps, tests, indexes, numbers = rules.plans, rules.steps, rules.tests, rules.indexes, rules.numbers
+    relations, columns = rules.relations, rules.shape[WIDEST]
     relation = nodes[node, RELATION]
-    first = rules.relations[relation, FORWARD]
-    for plan in range(first, first + rules.relations[relation, FORWARDS]):
-        rule = rules.plans[plan, PLAN_RULE]
-        if rules.heads[rule, STORED] or not begin(forest, rules, plan, node, walk, work):
+    first = relations[relation, FORWARD]
+    for plan in range(first, first + relations[relation, FORWARDS]):
+        rule = plans[plan, PLAN_RULE]
+        if heads[rule, STORED] or not begin(
+            nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
+        ):
             continue
-        while advance(forest, rules, walk, work):
-            head_relation = make_head(rules, rule, work)
-            head, _ = find(nodes, forest.slots, head_relation, work[ROW], rules.relations[head_relation, ARITY])
+        while advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+            head_relation = make_head(heads, relations, rule, work)
+            head, _ = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
             if head != NOTHING and nodes[head, STATUS] & DEAD:
                 if forest.counters[DERIVATIONS] >= len(derivations):
                     return False
@@ -196,7 +203,7 @@ def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, w
     return True
 
 
-@nb.njit(cache=True, inline="always")
+@nb.njit(cache=True, forceinline=True)
 def _revive(nodes: Array, node: int, proof: int, back: Array, walk: Array) -> None:
     nodes[node, STATUS] &= ~DEAD
     nodes[node, LIVE] = proof

@@ -41,7 +41,7 @@ def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
     )
 
 
-def more_room(forest: Forest, rules: Rules, key: Array) -> Forest:
+def more_room(forest: Forest, rules: Rules, work: Array) -> Forest:
     """The same forest with twice the room wherever there is too little."""
     count = int(forest.counters[NODES])
     if count >= len(forest.nodes):
@@ -57,7 +57,7 @@ def more_room(forest: Forest, rules: Rules, key: Array) -> Forest:
         sizes = (forest.index_state[:, MASK] + 1) * np.where(full, 2, 1)
         state = np.stack([np.cumsum(sizes) - sizes, sizes - 1, np.zeros(len(sizes), np.int64)], axis=1)
         forest = forest._replace(index_slots=np.full(int(sizes.sum()), NOTHING, np.int32), index_state=state)
-        reindex(forest.nodes, forest.index_slots, state, count, rules.relations, rules.indexes, key)
+        reindex(forest.nodes, forest.index_slots, state, count, rules.relations, rules.indexes, work)
     return forest
 
 

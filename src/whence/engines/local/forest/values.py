@@ -22,7 +22,7 @@ _OPERATIONS = {
 }
 
 
-class NotCompiled(Exception):
+class NotCompiledError(Exception):
     """The rules have a shape that the kernels do not know; the message says which."""
 
 
@@ -79,17 +79,17 @@ def value_columns(component: Component, relations: Mapping[str, Relation]) -> di
         aggregate = rule.head.terms[places[0]]
         assert isinstance(aggregate, Aggregate)
         if len(places) > 1:
-            raise NotCompiled("a head has several aggregates")
+            raise NotCompiledError("a head has several aggregates")
         if len(rule.head.terms) == 1:
-            raise NotCompiled("an aggregate has no groups")
+            raise NotCompiledError("an aggregate has no groups")
         if aggregate.function not in ("min", "max"):
-            raise NotCompiled("an aggregate other than min and max")
+            raise NotCompiledError("an aggregate other than min and max")
         column = relations[name].columns[places[0]]
         if column.nullable or not (column.type in (types.INT, types.BIGINT, types.DOUBLE) or _short(column.type)):
-            raise NotCompiled("min or max of a column that can be NULL or is no short number")
+            raise NotCompiledError("min or max of a column that can be NULL or is no short number")
         found[name] = ValueColumn(places[0], column.type, 1 if aggregate.function == "min" else -1)
     if len({v.floating for v in found.values()}) > 1:
-        raise NotCompiled("DOUBLE and whole costs in one recursion")
+        raise NotCompiledError("DOUBLE and whole costs in one recursion")
     return found
 
 
@@ -106,7 +106,9 @@ def plan_value(
     assert isinstance(aggregate, Aggregate) and aggregate.argument is not None
     target = relations[rule.head.relation].columns[place].type
     definitions = {
-        c.left.name: c.right for c in rule.body if isinstance(c, Comparison) and c.op == "=" and isinstance(c.left, Variable)
+        c.left.name: c.right
+        for c in rule.body
+        if isinstance(c, Comparison) and c.op == "=" and isinstance(c.left, Variable)
     }
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
     costs: set[str] = set()
@@ -116,7 +118,7 @@ def plan_value(
         match term:
             case Constant(value=int() | float() as number) if not isinstance(number, bool):
                 if isinstance(target, DecimalType):
-                    raise NotCompiled("a constant cost in a DECIMAL recursion")
+                    raise NotCompiledError("a constant cost in a DECIMAL recursion")
                 operations.append((layout.PUSH_CONSTANT, number))
             case Variable(name=name):
                 operations.append((layout.PUSH_BEST, _atom_of(name, atoms, own, relations, values, target)))
@@ -125,16 +127,16 @@ def plan_value(
                 push(inner)
             case Call(function=function, arguments=(left, right)) if function in _OPERATIONS:
                 if function == "*" and isinstance(target, DecimalType):
-                    raise NotCompiled("a product of DECIMAL costs")
+                    raise NotCompiledError("a product of DECIMAL costs")
                 push(left)
                 push(right)
                 operations.append((_OPERATIONS[function], 0))
             case _:
-                raise NotCompiled("a cost is computed by more than + - * least greatest")
+                raise NotCompiledError("a cost is computed by more than + - * least greatest")
 
     push(aggregate.argument)
     if definitions:
-        raise NotCompiled("a cost is defined by a comparison")
+        raise NotCompiledError("a cost is defined by a comparison")
     _only_as_costs(rule, place, atoms, costs)
     return ValuePlan(tuple(operations)), {n for n in costs if _is_own(n, atoms, own)}
 
@@ -154,13 +156,13 @@ def _atom_of(
                 continue
             column = relations[atom.relation].columns[position]
             if column.nullable or not _addable(column.type, target):
-                raise NotCompiled("a cost that can be NULL or is of another type")
+                raise NotCompiledError("a cost that can be NULL or is of another type")
             if atom.relation not in own:
                 values.setdefault(atom.relation, ValueColumn(position, column.type))
             if values.get(atom.relation) is None or values[atom.relation].position != position:
-                raise NotCompiled("a relation has two columns of costs")
+                raise NotCompiledError("a relation has two columns of costs")
             return at
-    raise NotCompiled("a cost that no atom holds")
+    raise NotCompiledError("a cost that no atom holds")
 
 
 def _addable(type_: Type, target: Type) -> bool:
@@ -174,13 +176,11 @@ def _only_as_costs(rule: Rule, place: int, atoms: list[Atom], costs: set[str]) -
     """A cost may stand in one body column and in the value, nowhere else."""
     others = [t for i, t in enumerate(rule.head.terms) if i != place]
     if any(v.name in costs for t in others for v in variables(t)):
-        raise NotCompiled("a cost is a group as well")
+        raise NotCompiledError("a cost is a group as well")
     for name in costs:
         if sum(isinstance(t, Variable) and t.name == name for atom in atoms for t in atom.terms) != 1:
-            raise NotCompiled("a cost is joined")
+            raise NotCompiledError("a cost is joined")
 
 
 def _is_own(name: str, atoms: list[Atom], own: set[str]) -> bool:
-    return any(
-        isinstance(t, Variable) and t.name == name for atom in atoms if atom.relation in own for t in atom.terms
-    )
+    return any(isinstance(t, Variable) and t.name == name for atom in atoms if atom.relation in own for t in atom.terms)

@@ -18,8 +18,8 @@ class DRed(Walks):
         return False
 
     def broken(self, change: Change) -> Iterator[Head]:
-        # All at once, because they are searched for among rows of which none may have died yet.
-        return iter([head for matcher, found in self._lost(change) for head in self._resting_on(matcher, found)])
+        for matcher, found in self._rules.lost(change, self._before):
+            yield from self._resting_on(matcher, found)
 
     def above(self, fact: Fact) -> Iterator[Head]:
         for matcher, position in self._rules.readers[fact.relation]:
@@ -34,16 +34,6 @@ class DRed(Walks):
 
     def release(self, derivation: Derivation) -> None:
         pass
-
-    def _lost(self, change: Change) -> Iterator[tuple[Matcher, Found]]:
-        for name, rows in change.vanished.items():
-            for matcher, position in self._rules.readers[name]:
-                for row in rows:
-                    yield from ((matcher, found) for found in matcher.through(position, row, self._before))
-        for name, rows in change.appeared.items():
-            for matcher, position in self._rules.absences[name]:
-                for row in rows:
-                    yield from ((matcher, found) for found in matcher.through_absence(position, row, self._before))
 
     def _resting_on(self, matcher: Matcher, found: Found) -> Iterator[Head]:
         """The head, if there is one that this way to satisfy a body may be a reason for."""

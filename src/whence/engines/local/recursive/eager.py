@@ -87,25 +87,14 @@ class EagerAbsorption(Strategy):
     def follow(self, change: Change) -> Mapping[str, Delta]:
         self._start(change.before)
         struck: list[Hashable] = [
-            (matcher.number, found.body)
-            for name, rows in change.appeared.items()
-            for matcher, position in self._rules.absences[name]
-            for row in rows
-            for found in matcher.through_absence(position, row, self._sources)
+            (matcher.number, found.body) for matcher, found in self._rules.refuted(change, self._sources)
         ]
         struck += [(name, row) for name, rows in change.vanished.items() for row in rows]
         self._strike(struck)
         self._sources = {**change.after, **self._own}
-        for name, rows in change.appeared.items():
-            for matcher, position in self._rules.readers[name]:
-                for row in rows:
-                    for found in matcher.through(position, row, self._sources):
-                        self._derive(matcher, found, {}, 1)
-        for name, rows in change.vanished.items():
-            for matcher, position in self._rules.absences[name]:
-                for row in rows:
-                    for found in matcher.through_absence(position, row, self._sources):
-                        self._derive(matcher, found, {}, 1)
+        # All at once, because a row that is derived is there at once.
+        for matcher, found in list(self._rules.gained(change, self._sources)):
+            self._derive(matcher, found, {}, 1)
         return self._finish()
 
     def _finish(self) -> Mapping[str, Delta]:

@@ -24,9 +24,7 @@ def unfounded(component: Component) -> str | None:
         while todo:
             here = todo.pop()
             if here == start:
-                return (
-                    f"plain relations pass on a value of min or max in a cycle: {relation_named(start)} is one of them"
-                )
+                return f"{relation_named(start)} passes a value of min or max around a cycle without aggregating it"
             if here not in seen:
                 seen.add(here)
                 todo.extend(passed.get(here, ()))

@@ -52,12 +52,8 @@ class Recorded(Walks):
 
     def _refuted(self, change: Change) -> Iterator[Derivation]:
         """The recorded derivations that need the absence of a row that has appeared."""
-        for name, rows in change.appeared.items():
-            for matcher, position in self._rules.absences[name]:
-                heads = self._records.heads(matcher.relation)
-                for row in rows:
-                    for found in matcher.through_absence(position, row, self._before):
-                        head = heads.get(found.head)
-                        key = (matcher.number, *self.body(matcher, found.body))
-                        if head is not None and key in head.derivations:
-                            yield head.derivations[key]
+        for matcher, found in self._rules.refuted(change, self._before):
+            head = self._records.heads(matcher.relation).get(found.head)
+            key = (matcher.number, *self.body(matcher, found.body))
+            if head is not None and key in head.derivations:
+                yield head.derivations[key]

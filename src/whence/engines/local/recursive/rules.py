@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.recursive.bests import Bests
-from whence.engines.local.recursive.matching import Matcher
+from whence.engines.local.recursive.inputs import Change
+from whence.engines.local.recursive.matching import Found, Matcher
+from whence.engines.local.recursive.steps import Sources
 from whence.engines.local.store import Store
 from whence.engines.reference.groups import Fold
 from whence.engines.reference.terms import Scope
 from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate
+from whence.model.types import Row
 
 # Where a relation stands in a body: the rule, and which of its positive, or of its negated, atoms it is.
 Place: TypeAlias = tuple[Matcher, int]
+# A way to satisfy the body of a rule.
+Way: TypeAlias = tuple[Matcher, Found]
 
 # Nobody knows how large a relation of the component will be, but it tends to be larger than what it is made from.
 GROWTH = 10
@@ -61,6 +66,32 @@ class Rules:
                         size,
                     )
                 )
+
+    def gained(self, change: Change, sources: Sources) -> Iterator[Way]:
+        """The ways to satisfy a body that a change brings, over relations as they are after it."""
+        yield from self._through(change.appeared, sources)
+        yield from self._through_absence(change.vanished, sources)
+
+    def lost(self, change: Change, sources: Sources) -> Iterator[Way]:
+        """The ways to satisfy a body that a change takes away, over relations as they were before it."""
+        yield from self._through(change.vanished, sources)
+        yield from self.refuted(change, sources)
+
+    def refuted(self, change: Change, sources: Sources) -> Iterator[Way]:
+        """The ways that are lost because a row appears that must not be there."""
+        yield from self._through_absence(change.appeared, sources)
+
+    def _through(self, changed: Mapping[str, Sequence[Row]], sources: Sources) -> Iterator[Way]:
+        for name, rows in changed.items():
+            for matcher, position in self.readers[name]:
+                for row in rows:
+                    yield from ((matcher, found) for found in matcher.through(position, row, sources))
+
+    def _through_absence(self, changed: Mapping[str, Sequence[Row]], sources: Sources) -> Iterator[Way]:
+        for name, rows in changed.items():
+            for matcher, position in self.absences[name]:
+                for row in rows:
+                    yield from ((matcher, found) for found in matcher.through_absence(position, row, sources))
 
     def _add(self, matcher: Matcher) -> None:
         self.all.append(matcher)

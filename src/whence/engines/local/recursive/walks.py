@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -114,19 +114,9 @@ class Walks(Strategy):
         self._kill(self.broken(change), [])
         # From now on a proof is looked for among what will be there.
         self._before = self._after
-        for matcher, found in self._arriving(change):
+        for matcher, found in self._rules.gained(change, self._after):
             self._derive(matcher, found, 1)
         return self._finish()
-
-    def _arriving(self, change: Change) -> Iterator[tuple[Matcher, Found]]:
-        for name, rows in change.appeared.items():
-            for matcher, position in self._rules.readers[name]:
-                for row in rows:
-                    yield from ((matcher, found) for found in matcher.through(position, row, self._after))
-        for name, rows in change.vanished.items():
-            for matcher, position in self._rules.absences[name]:
-                for row in rows:
-                    yield from ((matcher, found) for found in matcher.through_absence(position, row, self._after))
 
     def _finish(self) -> Mapping[str, Delta]:
         waves = 0

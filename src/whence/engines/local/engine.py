@@ -1,0 +1,174 @@
+"""The local engine: components in order, each with its maintainer; a commit happens in all of them or in none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from whence.analysis.analyze import Analysis
+from whence.analysis.components import Component
+from whence.engines.engine import Functions
+from whence.engines.local.store import Store
+from whence.engines.local.strategies import Choice, choose
+from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.model.program import Program
+from whence.model.rules import Atom, Negation
+from whence.model.types import Row
+from whence.model.updates import Delta, Update
+
+
+class LocalEngine:
+    """Base tables in stores, views in maintainers, and stores for the views that other views read."""
+
+    def __init__(self, maintenance: str = "auto", limits: Limits = DEFAULT_LIMITS) -> None:
+        self._maintenance = maintenance
+        self._limits = limits
+        self._analysis = Analysis(Program(), {}, ())
+        self._functions: Functions = {}
+        self._stores: dict[str, Store] = {}
+        self._choices: dict[tuple[str, ...], Choice] = {}
+        self._of_relation: dict[str, Choice] = {}
+
+    def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        kept = self._kept(analysis, functions)
+        stores = self._stores_for(analysis, kept)
+        choices: dict[tuple[str, ...], Choice] = {}
+        fresh: set[tuple[str, ...]] = set()
+        for component in analysis.components:
+            if component.rules:
+                name = component.relations
+                if name in kept:
+                    choices[name] = self._choices[name]
+                    continue
+                fresh.add(name)
+                parts = (component, analysis.relations, functions, stores, self._limits)
+                choices[name] = choose(self._maintenance, *parts)
+        deltas = _run(analysis, choices, update, fresh)
+        # Views that are only defined differently have changed by the difference, for those who look from outside.
+        replaced = {
+            name: self._of_relation[name].maintainer.counts(name)
+            for names in fresh
+            for name in names
+            if name in self._of_relation and self._analysis.relations[name].columns == analysis.relations[name].columns
+        }
+        self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
+        self._of_relation = {name: choice for names, choice in choices.items() for name in names}
+        self._settle(deltas)
+        return {**deltas, **{name: _sum(self.counts(name), _minus(old)) for name, old in replaced.items()}}
+
+    def apply(self, update: Update) -> Mapping[str, Delta]:
+        deltas = _run(self._analysis, self._choices, update, set())
+        self._settle(deltas)
+        return deltas
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        choice = self._of_relation.get(relation)
+        if choice is None:
+            return MappingProxyType(self._stores[relation].counts)
+        return choice.maintainer.counts(relation)
+
+    def choice(self, relation: str) -> Choice | None:
+        """How a view is maintained; None for a base table."""
+        return self._of_relation.get(relation)
+
+    def _settle(self, deltas: Mapping[str, Delta]) -> None:
+        for name, delta in deltas.items():
+            if name in self._stores:
+                self._stores[name].apply(delta)
+
+    def _kept(self, analysis: Analysis, functions: Functions) -> set[tuple[str, ...]]:
+        """The components whose maintainers can go on: nothing about them or below them is different."""
+        old = {c.relations: c for c in self._analysis.components}
+        same: set[str] = set()
+        kept: set[tuple[str, ...]] = set()
+        for component in analysis.components:
+            before = old.get(component.relations)
+            if before is None or before.rules != component.rules or functions != self._functions:
+                continue
+            if any(analysis.relations[r] != self._analysis.relations[r] for r in component.relations):
+                continue
+            if all(name in same for name in reads(component)):
+                kept.add(component.relations)
+                same.update(component.relations)
+        return kept
+
+    def _stores_for(self, analysis: Analysis, kept: set[tuple[str, ...]]) -> dict[str, Store]:
+        read = {name for component in analysis.components for name in reads(component)}
+        stores: dict[str, Store] = {}
+        for component in analysis.components:
+            for name in component.relations:
+                if not component.rules:
+                    stores[name] = self._store_of_table(name, analysis)
+                elif name in read:
+                    known = self._stores.get(name) if component.relations in kept else Store()
+                    stores[name] = known or Store(self.counts(name))
+        return stores
+
+    def _store_of_table(self, name: str, analysis: Analysis) -> Store:
+        before = self._analysis.relations.get(name)
+        same = before is not None and before.columns == analysis.relations[name].columns
+        return self._stores[name] if same and name not in self._of_relation else Store()
+
+
+def _run(
+    analysis: Analysis, choices: Mapping[tuple[str, ...], Choice], update: Update, fresh: set[tuple[str, ...]]
+) -> dict[str, Delta]:
+    """What follows from an update. `fresh` components have never been built."""
+    deltas: dict[str, Delta] = {name: delta for name, delta in update.deltas.items() if delta}
+    touched: list[Choice] = []
+    try:
+        for component in analysis.components:
+            choice = choices.get(component.relations)
+            if choice is None:
+                continue
+            inputs = {name: deltas[name] for name in reads(component) if name in deltas}
+            if component.relations in fresh:
+                deltas.update(_first(choice, inputs))
+            elif inputs:
+                touched.append(choice)
+                deltas.update(choice.maintainer.apply(inputs))
+    except BaseException:
+        for choice in touched:
+            choice.maintainer.undo()
+        raise
+    for choice in touched:
+        choice.maintainer.settle()
+    for name in fresh:
+        choices[name].maintainer.settle()
+    return deltas
+
+
+def _first(choice: Choice, inputs: Mapping[str, Delta]) -> Mapping[str, Delta]:
+    """A new component: all that the stores hold, and then the change that comes with its definition."""
+    built = choice.maintainer.build()
+    if not inputs:
+        return built
+    choice.maintainer.settle()
+    changed = choice.maintainer.apply(inputs)
+    return {name: _sum(built.get(name, {}), changed.get(name, {})) for name in {**built, **changed}}
+
+
+def _sum(left: Delta, right: Delta) -> Delta:
+    if not left or not right:
+        return left or right
+    total = dict(left)
+    for row, change in right.items():
+        total[row] = total.get(row, 0) + change
+        if not total[row]:
+            del total[row]
+    return total
+
+
+def _minus(delta: Delta) -> Delta:
+    return {row: -change for row, change in delta.items()}
+
+
+def reads(component: Component) -> Iterator[str]:
+    """The relations that a component reads from below, each once."""
+    seen = set(component.relations)
+    for rule in component.rules:
+        for literal in rule.body:
+            match literal:
+                case Atom(relation=name) | Negation(atom=Atom(relation=name)) if name not in seen:
+                    seen.add(name)
+                    yield name

@@ -1,0 +1,86 @@
+"""Packing: lost derivations and gone nodes leave their room. It takes as long as the state is large, so it is rare."""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+from whence.engines.local.forest.layout import (
+    ALIVE,
+    BODY,
+    BODY_LENGTH,
+    DERIVATIONS,
+    FIRST,
+    GONE,
+    HEAD,
+    KEYS,
+    LIVE,
+    LONGEST,
+    LOST,
+    NEXT_OF_HEAD,
+    NODES,
+    NOTHING,
+    RULE,
+    STATUS,
+    USES,
+    Array,
+    Forest,
+    Rules,
+)
+from whence.engines.local.forest.tuples import rehash, reindex
+
+
+def pack(forest: Forest, rules: Rules, work: Array) -> Forest:
+    """The same forest without what is gone. Nodes and derivations have other numbers afterwards."""
+    nodes = forest.nodes.copy()
+    best = forest.best.copy()
+    derivations = forest.derivations.copy()
+    counters = forest.counters.copy()
+    _close_gaps(nodes, best, derivations, counters, rules.heads, int(rules.shape[LONGEST]))
+    slots = np.full(len(forest.slots), NOTHING, np.int32)
+    rehash(nodes, slots, int(counters[NODES]), rules.relations)
+    index_slots = np.full(len(forest.index_slots), NOTHING, np.int32)
+    index_state = forest.index_state.copy()
+    index_state[:, KEYS] = 0
+    reindex(nodes, index_slots, index_state, int(counters[NODES]), rules.relations, rules.indexes, work)
+    return Forest(nodes, best, slots, index_slots, index_state, derivations, counters)
+
+
+@nb.njit(cache=True)
+def _close_gaps(nodes: Array, best: Array, derivations: Array, counters: Array, heads: Array, longest: int) -> None:
+    moved = np.full(counters[NODES], NOTHING, np.int32)
+    count = 0
+    for node in range(counters[NODES]):
+        if nodes[node, STATUS] & ALIVE:
+            moved[node] = count
+            nodes[count] = nodes[node]
+            if len(best) > 0:
+                best[count] = best[node]
+            nodes[count, FIRST] = NOTHING
+            nodes[count, USES] = NOTHING
+            count += 1
+    counters[NODES] = count
+    counters[GONE] = 0
+    kept = 0
+    for number in range(counters[DERIVATIONS]):
+        if derivations[number, HEAD] == NOTHING or moved[derivations[number, HEAD]] == NOTHING:
+            continue
+        head = moved[derivations[number, HEAD]]
+        if nodes[head, LIVE] == number:
+            nodes[head, LIVE] = kept
+        rule = derivations[number, RULE]
+        derivations[kept, HEAD] = head
+        derivations[kept, RULE] = rule
+        derivations[kept, NEXT_OF_HEAD] = nodes[head, FIRST]
+        nodes[head, FIRST] = kept
+        for atom in range(longest):
+            if atom < heads[rule, BODY_LENGTH]:
+                node = moved[derivations[number, BODY + atom]]
+                derivations[kept, BODY + atom] = node
+                derivations[kept, BODY + longest + atom] = nodes[node, USES]
+                nodes[node, USES] = kept * longest + atom
+            else:
+                derivations[kept, BODY + atom] = NOTHING
+        kept += 1
+    counters[DERIVATIONS] = kept
+    counters[LOST] = 0

@@ -1,0 +1,68 @@
+"""Which maintainer a component gets, and why: what `maintenance=` means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from whence.analysis.components import Component
+from whence.engines.engine import Functions
+from whence.engines.local.counting.counting import Counting
+from whence.engines.local.maintainer import Maintainer
+from whence.engines.local.recursive.absorption import Absorption
+from whence.engines.local.recursive.dred import DRed
+from whence.engines.local.recursive.eager import EagerAbsorption
+from whence.engines.local.recursive.recompute import Recompute
+from whence.engines.local.recursive.relative import Relative
+from whence.engines.local.store import Store
+from whence.engines.reference.fixpoint import Limits
+from whence.errors import UnsupportedError
+from whence.model.schema import Relation
+
+RECURSIVE: Mapping[str, Callable[..., Maintainer]] = {
+    "dred": DRed,
+    "eager": EagerAbsorption,
+    "relative": Relative,
+    "recompute": Recompute,
+}
+MAINTENANCE = ("auto", "absorption", "counting", *RECURSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A maintainer, the name of its strategy, and why it was chosen."""
+
+    maintainer: Maintainer
+    strategy: str
+    reason: str
+
+
+def choose(
+    maintenance: str,
+    component: Component,
+    relations: Mapping[str, Relation],
+    functions: Functions,
+    stores: Mapping[str, Store],
+    limits: Limits,
+) -> Choice:
+    """The maintainer for a component under a `maintenance=` option."""
+    parts = (component, relations, functions, stores, limits)
+    if not component.recursive:
+        return Choice(Counting(*parts), "counting", "not recursive: counts are exact under inserts and deletes")
+    if maintenance == "counting":
+        names = ", ".join(repr(name) for name in component.relations)
+        raise UnsupportedError(
+            f"{names} is recursive, and counts around a cycle never end",
+            span=component.rules[0].span,
+            hint='use maintenance="auto"',
+        )
+    if maintenance in RECURSIVE:
+        return Choice(RECURSIVE[maintenance](*parts), maintenance, "asked for")
+    # Loading the compiler takes longer than many programs run; only recursion has use for it.
+    from whence.engines.local.forest.maintainer import ForestAbsorption
+    from whence.engines.local.forest.values import NotCompiledError
+
+    try:
+        return Choice(ForestAbsorption(*parts), "absorption", "recursive: a compiled proof forest")
+    except NotCompiledError as why:
+        return Choice(Absorption(*parts), "absorption", f"recursive: a proof forest, not compiled because {why}")

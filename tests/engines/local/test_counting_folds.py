@@ -1,0 +1,112 @@
+"""Aggregates that follow changes give what they would over all values at once."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whence.engines.local.counting.extremes import Extreme
+from whence.engines.local.counting.folds import ByValue, Fold, Linear
+from whence.errors import EvaluationError
+from whence.functions.aggregates import aggregate_type, fold
+from whence.model.types import BIGINT, DOUBLE, INT, STRING, ArrayType, DecimalType, Type, Value
+
+DECIMAL = DecimalType(38, 2)
+VALUES: dict[Type, st.SearchStrategy[Any]] = {
+    INT: st.integers(-3, 3),
+    DOUBLE: st.one_of(st.floats(-1e300, 1e300), st.sampled_from([0.1, 0.2, 0.3, 5e-324, 1e16, 1.0])),
+    DECIMAL: st.decimals(-(10**30), 10**30, places=2),
+    STRING: st.text("ab", max_size=2),
+    ArrayType(INT): st.lists(st.one_of(st.none(), st.integers(0, 1)), max_size=2).map(tuple),
+}
+Step = tuple[bool, list[tuple[Value, int]]]
+
+
+def steps(kind: Type, copies: st.SearchStrategy[int]) -> st.SearchStrategy[list[Step]]:
+    """Changes, each of which is settled or undone."""
+    return st.lists(st.tuples(st.booleans(), st.lists(st.tuples(VALUES[kind], copies), max_size=8)), max_size=8)
+
+
+def check(aggregate: Fold, function: str, distinct: bool, kind: Type, changes: list[Step]) -> None:
+    result = aggregate_type(function, kind, None)
+    state = aggregate.empty()
+    settled: list[tuple[Value, int]] = []
+    for settles, values in changes:
+        change = aggregate.empty()
+        for value, multiplicity in values:
+            aggregate.add(change, value, multiplicity)
+        assert aggregate.result(state, change) == fold(function, distinct, [*settled, *values], result)
+        if settles:
+            aggregate.settle(state, change)
+            settled += values
+        else:
+            aggregate.undo(state, change)
+    everything_back = aggregate.empty()
+    for value, multiplicity in settled:
+        aggregate.add(everything_back, value, -multiplicity)
+    aggregate.result(state, everything_back)
+    aggregate.settle(state, everything_back)
+    assert aggregate.is_empty(state)
+
+
+@pytest.mark.parametrize("kind", [INT, DOUBLE, DECIMAL], ids=str)
+@pytest.mark.parametrize("function", ["count", "sum", "avg"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_values_that_only_come(function: str, kind: Type, data: st.DataObject) -> None:
+    changes = data.draw(steps(kind, st.integers(1, 3)))
+    check(Linear(function, kind, aggregate_type(function, kind, None)), function, False, kind, changes)
+
+
+@pytest.mark.parametrize("distinct", [False, True])
+@pytest.mark.parametrize("kind", [INT, DOUBLE, DECIMAL], ids=str)
+@pytest.mark.parametrize("function", ["count", "sum", "avg"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_values_that_can_be_owed(function: str, kind: Type, distinct: bool, data: st.DataObject) -> None:
+    changes = data.draw(steps(kind, st.integers(-2, 2)))
+    aggregate = ByValue(function, distinct, kind, aggregate_type(function, kind, None))
+    check(aggregate, function, distinct, kind, changes)
+
+
+@pytest.mark.parametrize("kind", list(VALUES), ids=str)
+@pytest.mark.parametrize("function", ["min", "max"])
+@settings(max_examples=30)
+@given(data=st.data())
+def test_the_best_value(function: str, kind: Type, data: st.DataObject) -> None:
+    check(Extreme(function, kind), function, False, kind, data.draw(steps(kind, st.integers(-2, 2))))
+
+
+def test_a_heap_does_not_grow_with_what_has_gone() -> None:
+    aggregate = Extreme("min", INT)
+    state = aggregate.empty()
+    for value in range(1_000):
+        change = aggregate.empty()
+        aggregate.add(change, -1 if value == 0 else value, 1)
+        if value > 1:
+            aggregate.add(change, value - 1, -1)
+        assert aggregate.result(state, change) == -1
+        aggregate.settle(state, change)
+    assert len(state.copies) == 2
+    assert len(state.heap) < 50
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (BIGINT, 2**62, "the sum 9223372036854775808 does not fit BIGINT"),
+        (DecimalType(38, 0), Decimal(10) ** 37 * 5, "does not fit DECIMAL"),
+        (DOUBLE, 1.7e308, "the sum is not a finite DOUBLE"),
+    ],
+    ids=str,
+)
+def test_a_sum_that_does_not_fit(kind: Type, value: Value, message: str) -> None:
+    aggregate = Linear("sum", kind, aggregate_type("sum", kind, None))
+    change = aggregate.empty()
+    aggregate.add(change, value, 2)
+    with pytest.raises(EvaluationError, match=message):
+        aggregate.result(aggregate.empty(), change)

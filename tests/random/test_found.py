@@ -64,6 +64,12 @@ QUERIES = {
     "groups without an aggregate": "SELECT x FROM a GROUP BY 1 HAVING TRUE",
     "an aggregate with HAVING TRUE": "SELECT avg(x) AS c FROM a HAVING TRUE",
     "a constant that is negated": "SELECT - CAST(0.0 AS DOUBLE) AS c FROM a",
+    "a cast of an aggregate of nothing": """
+        SELECT (SELECT CAST(sum(f.e) AS DECIMAL(18,3)) FROM fine f WHERE f.f = o.f) AS c FROM fine o""",
+    "an aggregate of an INT that is joined with a BIGINT": """
+        SELECT (SELECT min(i.x) FROM a i LEFT SEMI JOIN wide ON i.x = wide.k WHERE i.x = o.x) AS c FROM a o""",
+    "a constant that INTERSECT widens": "SELECT x, 1.00 AS c FROM a INTERSECT SELECT k, 1 FROM strict",
+    "a constant that EXCEPT widens": "SELECT x, 1 AS c FROM a EXCEPT SELECT k, 1.00 FROM strict",
     "DECIMALs of two scales without a match": "SELECT e FROM fine LEFT ANTI JOIN price ON fine.e <=> price.d",
     "DECIMALs of two scales in a full join": """
         SELECT l.e, r.d FROM (fine l RIGHT JOIN a ON TRUE) FULL JOIN price r ON l.e <=> r.d""",

@@ -59,10 +59,11 @@ def choose(
     if maintenance in RECURSIVE:
         return Choice(RECURSIVE[maintenance](*parts), maintenance, "asked for")
     # Loading the compiler takes longer than many programs run; only recursion has use for it.
-    from whence.engines.local.forest.maintainer import ForestAbsorption
+    from whence.engines.local.forest.choosing import forest_for
     from whence.engines.local.forest.values import NotCompiledError
 
     try:
-        return Choice(ForestAbsorption(*parts), "absorption", "recursive: a compiled proof forest")
+        forest = forest_for(component, relations, stores, limits)
+        return Choice(forest, "absorption", "recursive: a compiled proof forest")
     except NotCompiledError as why:
         return Choice(Absorption(*parts), "absorption", f"recursive: a proof forest, not compiled because {why}")

@@ -84,6 +84,8 @@ class _Compiler:
                     raise NotCompiledError("a rule negates")
                 if isinstance(literal, Atom) and literal.relation not in names:
                     names.append(literal.relation)
+        if any(not relations[name].columns for name in names):
+            raise NotCompiledError("a relation has no columns")
         self.names = tuple(names)
         self.ids = {name: i for i, name in enumerate(names)}
         self.positions = {name: self._identity(name) for name in names}
@@ -215,7 +217,7 @@ class _CompiledRule:
         recursive = sum(atom.relation in compiler.own for atom in self.atoms)
         aggregated = any(isinstance(t, Aggregate) for t in rule.head.terms)
         # The derivations of a rule with two recursive atoms outnumber its tuples by far: those are looked up again.
-        self.stored = recursive <= 1 or aggregated
+        self.stored = recursive <= 1 or bool(compiler.values)
         self.value: ValuePlan | None = None
         used_in_value: set[str] = set()
         if aggregated:

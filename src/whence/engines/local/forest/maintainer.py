@@ -1,15 +1,15 @@
-"""Lazy absorption, compiled: the maintainer that drives the kernels."""
+"""What all forests have in common: rows in, room, packing, and reading. How they change is left to two kinds."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.forest import growing, pruning
-from whence.engines.local.forest.compiling import compile_component
+from whence.engines.local.forest import growing
+from whence.engines.local.forest.compiling import Compiled
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
     ALIVE,
@@ -24,61 +24,65 @@ from whence.engines.local.forest.layout import (
     STATUS,
     WIDEST,
     Array,
+    Forest,
     Rules,
 )
 from whence.engines.local.forest.packing import pack
 from whence.engines.local.forest.room import longer, more_room, new_forest
-from whence.engines.local.forest.rows import Decoder, ForestDelta
+from whence.engines.local.forest.rows import Decoder
 from whence.engines.local.forest.tuples import find
-from whence.engines.local.forest.values import NotCompiledError
 from whence.engines.local.store import Store
-from whence.engines.reference.fixpoint import Limits
 from whence.model.schema import Relation
-from whence.model.types import Row
+from whence.model.types import Row, Value
 from whence.model.updates import Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
 
 
-class ForestAbsorption:
-    """A component whose rules the kernels know. Raises NotCompiledError for any other."""
+class ForestMaintainer(ABC):
+    """A component whose rules the kernels know."""
 
     def __init__(
         self,
         component: Component,
         relations: Mapping[str, Relation],
-        _functions: Functions,
         stores: Mapping[str, Store],
-        _limits: Limits,
+        compiled: Compiled,
+        interner: Interner,
     ) -> None:
-        self._interner = Interner()
-        self._compiled = compile_component(component, relations, self._interner)
-        if self._compiled.values:
-            raise NotCompiledError("min or max")
-        self._rules: Rules = self._compiled.rules
+        self._interner = interner
+        self._compiled = compiled
+        self._rules: Rules = compiled.rules
         self._relations = relations
         self._own = tuple(component.relations)
         self._stores = stores
-        self._ids = {name: number for number, name in enumerate(self._compiled.names)}
-        self._decoders = {name: self._decoder(name) for name in self._compiled.names}
-        memory = max(self._compiled.registers, self._rules.shape[WIDEST], self._rules.shape[LONGEST])
+        self._ids = {name: number for number, name in enumerate(compiled.names)}
+        self._decoders = {name: self._decoder(name) for name in self._own}
+        memory = max(compiled.registers, self._rules.shape[WIDEST], self._rules.shape[LONGEST])
         self._work = np.zeros((5, int(memory)), np.int32)
+        # How many tuples were dead for a moment in the last change.
+        self.last_dead = 0
         self._start()
 
     def _decoder(self, name: str) -> Decoder:
         types = [column.type for column in self._relations[name].columns]
-        return Decoder(self._interner, types, self._compiled.positions[name], None)
+        value = self._compiled.values.get(name)
+        return Decoder(self._interner, types, self._compiled.positions[name], None if value is None else value.position)
 
     def _start(self) -> None:
-        self._forest = new_forest(self._rules, self._compiled.links, costs=False)
+        self._forest: Forest = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
         self._queue = np.empty(len(self._forest.nodes), np.int32)
+
+    @abstractmethod
+    def _change(self, gone: Mapping[str, Sequence[Row]], come: Mapping[str, Sequence[Row]]) -> Mapping[str, Delta]:
+        """Take rows out that are read from below, put others in, and say what follows."""
 
     # The maintainer's part
 
     def build(self) -> Mapping[str, Delta]:
         rows = {name: [r for r, n in self._stores[name].counts.items() if n > 0] for name in self._compiled.inputs}
-        return self._deltas(np.empty(0, np.int32), self._insert(rows))
+        return self._change({}, rows)
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         come: dict[str, list[Row]] = {}
@@ -91,9 +95,7 @@ class ForestAbsorption:
                     come.setdefault(name, []).append(row)
                 elif before + change <= 0 < before:
                     gone.setdefault(name, []).append(row)
-        removed = self._delete(gone) if gone else np.empty(0, np.int32)
-        added = self._insert(come) if come else np.empty(0, np.int32)
-        return self._deltas(removed, added)
+        return self._change(gone, come)
 
     def settle(self) -> None:
         counters = self._forest.counters
@@ -108,49 +110,27 @@ class ForestAbsorption:
     def counts(self, relation: str) -> Mapping[Row, int]:
         return _Counts(self, relation)
 
-    # Changes
-
-    def _insert(self, rows: Mapping[str, Sequence[Row]]) -> Array:
-        """Put rows in, and return the nodes of the component's own relations that come alive by that."""
-        walk = np.zeros(8, np.int64)
-        walk[growing.NEXT_PLAN] = NOTHING
-        for name, of_relation in rows.items():
-            self._put(name, of_relation, walk)
-        while growing.grow(self._forest, self._rules, self._queue, walk, self._work) == growing.NEEDS_ROOM:
-            self._more_room()
-        queued = self._queue[: walk[growing.QUEUED]]
-        own: Array = queued[self._forest.nodes[queued, RELATION] < len(self._own)]
-        return own
+    # For the kinds of forests
 
     def _put(self, name: str, rows: Sequence[Row], walk: Array) -> None:
-        interned = self._intern(name, rows)
-        done = 0
+        """Rows of an input come alive, and wait in the queue."""
+        interned, costs = self._intern(name, rows), self._costs(name, rows)
+        relation, done = self._ids[name], 0
         while True:
-            done = growing.put(
-                self._forest, self._rules, self._ids[name], interned, self._forest.best, done, self._queue, walk
-            )
+            done = growing.put(self._forest, self._rules, relation, interned, costs, done, self._queue, walk)
             if done == len(interned):
                 return
             self._more_room()
 
-    def _delete(self, rows: Mapping[str, Sequence[Row]]) -> Array:
-        """Take rows out, and return the nodes of the component's own relations that are gone by that."""
+    def _roots(self, rows: Mapping[str, Sequence[Row]]) -> Array:
+        """The nodes of rows that are there."""
         roots: list[int] = []
+        nodes, slots = self._forest.nodes, self._forest.slots
         for name, of_relation in rows.items():
-            interned = self._intern(name, of_relation)
-            relation = self._ids[name]
+            relation, interned = self._ids[name], self._intern(name, of_relation)
             arity = self._rules.relations[relation, ARITY]
-            nodes, slots = self._forest.nodes, self._forest.slots
             roots.extend(find(nodes, slots, relation, interned, at, arity)[0] for at in range(len(interned)))
-        walk = np.zeros(7, np.int64)
-        count = int(self._forest.counters[NODES])
-        dead, back = np.empty(count, np.int32), np.empty(count, np.int32)
-        the_roots = np.array(roots, np.int32)
-        while pruning.prune(self._forest, self._rules, the_roots, dead, back, walk, self._work) == growing.NEEDS_ROOM:
-            self._more_room()
-        touched = dead[: walk[pruning.DEAD_COUNT]]
-        gone: Array = touched[self._forest.nodes[touched, STATUS] & ALIVE == 0]
-        return gone
+        return np.array(roots, np.int32)
 
     def _intern(self, name: str, rows: Sequence[Row]) -> Array:
         types = [column.type for column in self._relations[name].columns]
@@ -158,62 +138,66 @@ class ForestAbsorption:
         self._rules = self._rules._replace(numbers=self._interner.numbers())
         return interned
 
+    def _costs(self, name: str, rows: Sequence[Row]) -> Array:
+        """The rows' costs, one each, or none at all where the program has no costs."""
+        if not len(self._forest.best):
+            return self._forest.best
+        value = self._compiled.values.get(name)
+        if value is None:
+            return np.zeros(len(rows), self._forest.best.dtype)
+        return np.array([value.encode(row[value.position]) for row in rows], self._forest.best.dtype)
+
     def _more_room(self) -> None:
         self._forest = more_room(self._forest, self._rules, self._work)
         while len(self._queue) < len(self._forest.nodes):
             self._queue = longer(self._queue)
-
-    def _deltas(self, removed: Array, added: Array) -> Mapping[str, Delta]:
-        # A tuple that went and came again in one commit has not changed; it has kept its node.
-        again = np.intersect1d(removed, added, assume_unique=True) if len(removed) and len(added) else removed[:0]
-        if len(again):
-            removed, added = np.setdiff1d(removed, again), np.setdiff1d(added, again)
-        found: dict[str, Delta] = {}
-        nodes = self._forest.nodes
-        for number, name in enumerate(self._own):
-            come = added[nodes[added, RELATION] == number]
-            gone = removed[nodes[removed, RELATION] == number]
-            if len(come) or len(gone):
-                columns = slice(COLUMNS, COLUMNS + len(self._compiled.positions[name]))
-                found[name] = ForestDelta(self._decoders[name], (nodes[come, columns], ()), (nodes[gone, columns], ()))
-        return found
 
     # Reading
 
     def node(self, relation: str, row: Row) -> int | None:
         """The node of a row that is there."""
         types = [column.type for column in self._relations[relation].columns]
-        ids = [self._interner.known(row[p], types[p]) for p in self._compiled.positions[relation]]
-        if None in ids or len(row) != len(types):
+        if len(row) != len(types):
             return None
-        number = self._ids[relation]
-        node, _ = find(self._forest.nodes, self._forest.slots, number, np.array([ids], np.int32), 0, len(ids))
-        return int(node) if node != NOTHING and self._forest.nodes[node, STATUS] & ALIVE else None
+        ids = [self._interner.known(row[p], types[p]) for p in self._compiled.positions[relation]]
+        if None in ids:
+            return None
+        key = np.array([ids], np.int32)
+        node, _ = find(self._forest.nodes, self._forest.slots, self._ids[relation], key, 0, len(ids))
+        if node == NOTHING or not self._forest.nodes[node, STATUS] & ALIVE:
+            return None
+        value = self._compiled.values.get(relation)
+        same = value is None or value.decode(self._forest.best[node]) == row[value.position]
+        return int(node) if same else None
 
     def alive(self, relation: str) -> Array:
         """The nodes of all rows of a relation."""
         nodes = self._forest.nodes[: self._forest.counters[NODES]]
-        here = (nodes[:, RELATION] == self._ids[relation]) & (nodes[:, STATUS] & ALIVE != 0)
-        return np.flatnonzero(here)
+        return np.flatnonzero((nodes[:, RELATION] == self._ids[relation]) & (nodes[:, STATUS] & ALIVE != 0))
 
     def rows(self, relation: str) -> list[Row]:
-        columns = slice(COLUMNS, COLUMNS + len(self._compiled.positions[relation]))
-        return self._decoders[relation].rows(self._forest.nodes[self.alive(relation), columns], ())
+        return self._decoders[relation].rows(*self._cells(relation, self.alive(relation)))
+
+    def _cells(self, relation: str, found: Array) -> tuple[Array, list[Value]]:
+        """The interned columns of nodes, and their costs decoded."""
+        value = self._compiled.values.get(relation)
+        costs = [] if value is None else [value.decode(cost) for cost in self._forest.best[found]]
+        return self._forest.nodes[found, COLUMNS : COLUMNS + len(self._compiled.positions[relation])], costs
 
     @property
     def state_bytes(self) -> int:
         """What the forest takes up, without room that is not used yet."""
-        counters = self._forest.counters
-        used = (
-            counters[NODES] * self._forest.nodes[0].nbytes + counters[DERIVATIONS] * self._forest.derivations[0].nbytes
-        )
-        return int(used) + self._forest.slots.nbytes + self._forest.index_slots.nbytes
+        forest = self._forest
+        per_node = forest.nodes.itemsize * forest.nodes.shape[1] + (forest.best.itemsize if len(forest.best) else 0)
+        per_derivation = forest.derivations.itemsize * forest.derivations.shape[1]
+        used = int(forest.counters[NODES]) * per_node + int(forest.counters[DERIVATIONS]) * per_derivation
+        return used + forest.slots.nbytes + forest.index_slots.nbytes
 
 
 class _Counts(Mapping[Row, int]):
     """A relation of the forest, read in place."""
 
-    def __init__(self, forest: ForestAbsorption, relation: str) -> None:
+    def __init__(self, forest: ForestMaintainer, relation: str) -> None:
         self._forest = forest
         self._relation = relation
 

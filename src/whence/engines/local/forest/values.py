@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from whence.analysis.components import Component
 from whence.engines.local.forest import layout
@@ -11,7 +12,7 @@ from whence.model import types
 from whence.model.rules import Atom, Comparison, Rule
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate, Call, Cast, Constant, Term, Variable, variables
-from whence.model.types import DecimalType, Type
+from whence.model.types import DecimalType, Type, Value
 
 _OPERATIONS = {
     "+": layout.ADD,
@@ -37,6 +38,19 @@ class ValueColumn:
     @property
     def floating(self) -> bool:
         return self.type == types.DOUBLE
+
+    def encode(self, value: Value) -> float:
+        """A cost as the kernels have it: DECIMAL as a whole number of its smallest unit."""
+        if isinstance(value, Decimal):
+            assert isinstance(self.type, DecimalType)
+            return int(value.scaleb(self.type.scale))
+        assert isinstance(value, int | float)
+        return value
+
+    def decode(self, cost: float) -> Value:
+        if isinstance(self.type, DecimalType):
+            return Decimal(int(cost)).scaleb(-self.type.scale)
+        return float(cost) if self.floating else int(cost)
 
     @property
     def bounds(self) -> tuple[float, float]:

@@ -1,0 +1,206 @@
+"""The forward walk where tuples have costs: better ways are taken in the order of their cost, as Dijkstra does.
+
+A node stands for a group, and its cost is the best that any derivation gives. Every derivation is kept; one that is not
+the best is a spare. When a node improves, the derivations that use it are looked at again.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from whence.engines.local.forest.costs import cost_of
+from whence.engines.local.forest.growing import (
+    DONE,
+    FINISHED,
+    FOUND,
+    MATCHING,
+    NEEDS_ROOM,
+    NEXT_PLAN,
+    QUEUED,
+    has_room,
+    has_room_in_indexes,
+    note,
+)
+from whence.engines.local.forest.heap import drop_first, push
+from whence.engines.local.forest.layout import (
+    ALIVE,
+    ARITY,
+    BODY,
+    BODY_LENGTH,
+    FORWARD,
+    FORWARDS,
+    HEAD,
+    INDEXED,
+    LIVE,
+    LONGEST,
+    NOTED,
+    NOTHING,
+    PENDING,
+    PLAN_RULE,
+    RELATION,
+    ROW,
+    SIGN,
+    STATUS,
+    USES,
+    WIDEST,
+    Array,
+    Forest,
+    Rules,
+)
+from whence.engines.local.forest.matching import PLAN, advance, begin, make_head
+from whence.engines.local.forest.tuples import add, find, let_find
+
+# More of where a walk stands: the node being joined, the next of its uses, the heap's size, how many nodes are noted
+# with what they were before, and how often a node was taken from the heap.
+CURRENT, USE, HEAP, NOTES, TAKEN = range(8, 13)
+
+OUT_OF_BOUNDS, ENDLESS = 2, 3
+
+
+@nb.njit(cache=True, forceinline=True)
+def remember(nodes: Array, best: Array, noted: Array, before: Array, walk: Array, node: int) -> None:
+    """Note what a node was before the change under way, once."""
+    if not nodes[node, STATUS] & NOTED:
+        noted[walk[NOTES], 0] = node
+        noted[walk[NOTES], 1] = nodes[node, STATUS] & ALIVE
+        before[walk[NOTES]] = best[node]
+        walk[NOTES] += 1
+        nodes[node, STATUS] |= NOTED
+
+
+@nb.njit(cache=True, forceinline=True)
+def offer(
+    nodes: Array,
+    best: Array,
+    relations: Array,
+    head: int,
+    number: int,
+    cost: float,
+    noted: Array,
+    before: Array,
+    heap_keys: Array,
+    heap_nodes: Array,
+    walk: Array,
+) -> None:
+    """A derivation's cost for its head: taken if the head is new or gets better by it."""
+    sign = relations[nodes[head, RELATION], SIGN]
+    alive = nodes[head, STATUS] & ALIVE
+    if alive and sign * cost >= sign * best[head]:
+        return
+    remember(nodes, best, noted, before, walk, head)
+    if not alive:
+        nodes[head, STATUS] |= ALIVE | PENDING
+    best[head] = cost
+    nodes[head, LIVE] = number
+    walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
+
+
+@nb.njit(cache=True)
+def improve(
+    forest: Forest,
+    rules: Rules,
+    queue: Array,
+    heap_keys: Array,
+    heap_nodes: Array,
+    noted: Array,
+    before: Array,
+    walk: Array,
+    work: Array,
+    stack: Array,
+    most: int,
+) -> int:
+    """Join every queued node and everything that becomes alive or better by that, until nothing does.
+
+    `most` bounds how often nodes are taken from the heap: around a cycle that improves itself there is no end.
+    """
+    nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
+    index_slots, index_state, best = forest.index_slots, forest.index_state, forest.best
+    plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
+    relations, indexes, numbers = rules.relations, rules.indexes, rules.numbers
+    costs, constants, bounds = rules.costs, rules.constants, rules.bounds
+    columns, longest = rules.shape[WIDEST], rules.shape[LONGEST]
+    while True:
+        if walk[HEAP] >= len(heap_keys) or walk[NOTES] >= len(noted):
+            return NEEDS_ROOM
+        if walk[FOUND]:
+            if not has_room(nodes, slots, derivations, counters, walk[QUEUED], queue):
+                return NEEDS_ROOM
+            rule = plans[walk[PLAN], PLAN_RULE]
+            relation = make_head(heads, relations, rule, work)
+            arity = relations[relation, ARITY]
+            head, slot = find(nodes, slots, relation, work, ROW, arity)
+            if head == NOTHING:
+                head = add(nodes, slots, counters, relation, work, ROW, arity, slot)
+            number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
+            cost = cost_of(derivations, number, best, costs, constants, stack)
+            if relations[relation, SIGN] and not bounds[relation, 0] <= cost <= bounds[relation, 1]:
+                return OUT_OF_BOUNDS
+            offer(nodes, best, relations, head, number, cost, noted, before, heap_keys, heap_nodes, walk)
+            walk[FOUND] = 0
+            continue
+        if walk[MATCHING]:
+            if advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+                walk[FOUND] = 1
+            else:
+                walk[MATCHING] = 0
+            continue
+        if walk[USE] != NOTHING:
+            number = walk[USE] // longest
+            head = derivations[number, HEAD]
+            walk[USE] = derivations[number, BODY + longest + walk[USE] % longest]
+            if head != NOTHING:
+                cost = cost_of(derivations, number, best, costs, constants, stack)
+                relation = nodes[head, RELATION]
+                if relations[relation, SIGN] and not bounds[relation, 0] <= cost <= bounds[relation, 1]:
+                    return OUT_OF_BOUNDS
+                offer(nodes, best, relations, head, number, cost, noted, before, heap_keys, heap_nodes, walk)
+            continue
+        if walk[NEXT_PLAN] != NOTHING:
+            relation = nodes[walk[CURRENT], RELATION]
+            if walk[NEXT_PLAN] == relations[relation, FORWARDS]:
+                walk[NEXT_PLAN] = NOTHING
+                continue
+            plan = relations[relation, FORWARD] + walk[NEXT_PLAN]
+            walk[NEXT_PLAN] += 1
+            if begin(
+                nodes,
+                index_slots,
+                index_state,
+                plans,
+                steps,
+                tests,
+                indexes,
+                numbers,
+                columns,
+                plan,
+                walk[CURRENT],
+                walk,
+                work,
+            ):
+                walk[MATCHING] = 1
+            continue
+        if not has_room_in_indexes(index_state):
+            return NEEDS_ROOM
+        if walk[DONE] < walk[QUEUED]:
+            node = queue[walk[DONE]]
+            walk[DONE] += 1
+        elif walk[HEAP] > 0:
+            key, node = heap_keys[0], heap_nodes[0]
+            walk[HEAP] = drop_first(heap_keys, heap_nodes, walk[HEAP])
+            if key != relations[nodes[node, RELATION], SIGN] * best[node]:
+                # It has improved since, and stands in the heap once more.
+                continue
+            walk[TAKEN] += 1
+            walk[CURRENT] = node
+            if walk[TAKEN] > most:
+                return ENDLESS
+        else:
+            return FINISHED
+        walk[CURRENT] = node
+        if nodes[node, STATUS] & PENDING:
+            nodes[node, STATUS] &= ~PENDING
+            if not nodes[node, STATUS] & INDEXED:
+                let_find(nodes, index_slots, index_state, relations, indexes, node, work)
+            walk[NEXT_PLAN] = 0
+        else:
+            walk[USE] = nodes[node, USES]

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from whence.analysis.wording import count, relation_named
-from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnknownNameError, did_you_mean
+from whence.errors import (
+    ArityError,
+    DataError,
+    DuplicateNameError,
+    TypeMismatchError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
 from whence.model.program import Program
 from whence.model.rules import Atom, Negation, Rule
-from whence.model.schema import Column, Relation, is_auxiliary
+from whence.model.schema import Column, Relation, RowWindow, is_auxiliary
 from whence.model.span import Span
 from whence.model.types import DATE, TIMESTAMP
 
@@ -27,7 +35,9 @@ def check_names(program: Program) -> None:
         known[relation.name] = relation
         _check_declaration(relation)
     for rule in program.rules:
-        known.setdefault(rule.head.relation, rule.head)
+        head = known.setdefault(rule.head.relation, rule.head)
+        if isinstance(head, Relation) and not rule.is_fact:
+            _check_rows_follow(head, rule)
     _check_case(known)
     for rule in program.rules:
         for atom in _atoms(rule):
@@ -114,6 +124,35 @@ def _check_declaration(relation: Relation) -> None:
                 span=column.span or relation.span,
                 hint="name a column of type TIMESTAMP or DATE, or none to count from when a row was inserted",
             )
+
+
+    if relation.window is not None:
+        _check_window(relation, relation.window)
+
+
+def _check_window(relation: Relation, window: RowWindow) -> None:
+    if window.rows < 1:
+        raise DataError(
+            f"the window of {relation.name!r} holds {count(window.rows, 'row')}",
+            span=relation.span,
+            hint="it has to hold at least one row",
+        )
+    for name in window.partition:
+        _column(relation, name, "window")
+    if len(set(window.partition)) < len(window.partition):
+        raise DuplicateNameError(f"the window of {relation.name!r} names a column twice", span=relation.span)
+
+
+def _check_rows_follow(relation: Relation, rule: Rule) -> None:
+    """The rows of a view leave when what they follow from leaves, and not otherwise."""
+    what = "a time to live" if relation.ttl is not None else "a window" if relation.window is not None else None
+    if what is not None:
+        raise UnsupportedError(
+            f"{relation.name!r} has {what} and rules, and the rows of a relation with rules follow from them alone",
+            span=relation.span,
+            related=[("this rule defines it", rule.span)],
+            hint="give it to the relations that the rules read",
+        )
 
 
 def _column(relation: Relation, name: str, role: str) -> Column:

@@ -1,4 +1,4 @@
-"""What a relation looks like: columns, key, and how long its rows live."""
+"""What a relation looks like: columns, key, and which of its rows live how long."""
 
 from __future__ import annotations
 
@@ -25,6 +25,17 @@ class TimeToLive:
 
 
 @dataclass(frozen=True, slots=True)
+class RowWindow:
+    """Of the rows that agree in the `partition` columns, only the newest `rows` live, copies counted.
+
+    The newest are those that came last, or those with the latest time where the time to live counts from a column.
+    """
+
+    rows: int
+    partition: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Relation:
     """The schema of a base table or a view.
 
@@ -38,6 +49,7 @@ class Relation:
     key: tuple[str, ...] = ()
     partition: str | None = None
     ttl: TimeToLive | None = None
+    window: RowWindow | None = None
     properties: tuple[tuple[str, str], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 

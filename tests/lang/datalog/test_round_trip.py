@@ -11,7 +11,7 @@ from whence.lang.datalog.parse import parse_datalog
 from whence.lang.datalog.write import to_datalog
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
-from whence.model.schema import Column, Relation, TimeToLive
+from whence.model.schema import Column, Relation, RowWindow, TimeToLive
 from whence.model.terms import AGGREGATES, Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
 from whence.model.types import (
     BIGINT,
@@ -29,7 +29,7 @@ from whence.model.types import (
 )
 
 # Words that mean something somewhere, names that need quotes, and names like everybody's.
-WORDS = """a b x link n1 ?v x$1 path$agg1 _ _x count min sum mean key bag ttl partition property nullable and or not as
+WORDS = """a b x link n1 ?v x$1 path$agg1 _ _x count min sum mean key bag ttl window partition property nullable and or not as
     distinct true FALSE Null nil date DATE decimal array like contains match cat day ord range length select decl type
     input eqrel inline if with""".split()
 NAMES = st.one_of(
@@ -115,7 +115,9 @@ def relations(draw: st.DrawFn) -> Relation:
     names = draw(st.lists(NAMES, max_size=4, unique=True))
     columns = tuple(Column(name, draw(TYPES), draw(st.booleans())) for name in names)
     some_column = st.none() | st.sampled_from(names) if names else st.none()
-    key = tuple(draw(st.lists(st.sampled_from(names), max_size=2, unique=True))) if names else ()
+    some_columns = st.lists(st.sampled_from(names), max_size=2, unique=True) if names else st.just([])
+    key = tuple(draw(some_columns))
+    window = draw(st.none() | st.builds(RowWindow, st.integers(0, 2**63 - 1), some_columns.map(tuple)))
     ttl = draw(st.none() | st.builds(TimeToLive, st.integers(1, 10**15), some_column))
     return Relation(
         draw(NAMES),
@@ -124,6 +126,7 @@ def relations(draw: st.DrawFn) -> Relation:
         key=key,
         partition=draw(some_column),
         ttl=ttl,
+        window=window,
         properties=tuple(draw(st.lists(st.tuples(STRINGS, STRINGS), max_size=2))),
     )
 

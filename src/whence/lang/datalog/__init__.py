@@ -4,7 +4,7 @@ The dialect is Soufflé's, without components, records, algebraic types, functor
 
     .decl link(src: symbol, dst: symbol, cost: number nullable) key(src, dst) ttl("10 minutes")
                                              columns are NOT NULL and relations are sets unless said otherwise;
-                                             qualifiers: bag, key, partition, ttl, property
+                                             qualifiers: bag, key, partition, ttl, window, property
     best(x, min<c + 1>) :- path(x, c).       aggregates in heads, count<*>, sum<distinct x>
     -kept(x) :- dropped(x).                  differential rules, which take rows away
     id(x, #f(x)) :- node(x).                 Skolem terms: invented values

@@ -84,7 +84,7 @@ _BEFORE_PLACE = (
 )
 _SQL = re.compile(r"(?:\A|[.;\s])(select|create|insert|delete|update|drop|with|alter|merge)\Z", re.IGNORECASE)
 _BITS = frozenset(("band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor", "bnot", "lnot"))
-_QUALIFIER = re.compile(r"\b(bag|key|partition|ttl|property)\s*(?:\([^()]*\)?)?\Z")
+_QUALIFIER = re.compile(r"\b(bag|key|partition|ttl|window|property)\s*(?:\([^()]*\)?)?\Z")
 _AGGREGATED = re.compile(r"[^.;{}\n]*:\s*\{")
 
 

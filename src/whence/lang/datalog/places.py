@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lark import Token
 
-from whence.lang.datalog.literals import name_text, string_value
+from whence.lang.datalog.literals import integer, name_text, string_value
 from whence.lang.datalog.syntax import Placed, first, last
 from whence.model.span import Source, Span
 
@@ -26,3 +26,8 @@ class Places:
 
     def string(self, token: Token) -> str:
         return string_value(token, self.span(token))
+
+    def number(self, token: Token) -> int:
+        value = integer(token, self.span(token)).value
+        assert isinstance(value, int)
+        return value

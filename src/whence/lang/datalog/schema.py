@@ -12,7 +12,7 @@ from whence.lang.datalog import syntax
 from whence.lang.datalog.places import Places
 from whence.lang.datalog.types import Types
 from whence.model.program import Directive
-from whence.model.schema import Column, Relation, TimeToLive
+from whence.model.schema import Column, Relation, RowWindow, TimeToLive
 
 # Largest first, as durations are written. No months: they have no fixed length.
 UNITS = {
@@ -43,11 +43,13 @@ class Schemas:
         keys = self._qualifiers(declaration, "key")
         partitions = self._qualifiers(declaration, "partition")
         lives = self._qualifiers(declaration, "ttl")
+        windows = self._qualifiers(declaration, "window")
         if bag and keys:
             raise ParseError("a relation with a key is a set, not a bag", span=self._places.span(bag[0]))
         key = tuple(self._column(name, names) for name in keys[0].arguments) if keys else ()
         partition = self._partition(partitions[0], names) if partitions else None
         ttl = self._time_to_live(lives[0], names) if lives else None
+        window = self._window(windows[0], names) if windows else None
         properties = tuple(
             (self._places.string(each.arguments[0]), self._places.string(each.arguments[1]))
             for each in declaration.qualifiers
@@ -61,6 +63,7 @@ class Schemas:
                 key=key,
                 partition=partition,
                 ttl=ttl,
+                window=window,
                 properties=properties,
                 span=self._places.span(name),
             )
@@ -117,6 +120,10 @@ class Schemas:
         if microseconds == 0:
             raise ParseError("rows have to live for some time", span=self._places.span(duration))
         return TimeToLive(microseconds, self._column(column[0], columns) if column else None)
+
+    def _window(self, qualifier: syntax.Qualifier, columns: list[str]) -> RowWindow:
+        rows, *partition = qualifier.arguments
+        return RowWindow(self._places.number(rows), tuple(self._column(name, columns) for name in partition))
 
     def _column(self, token: Token, columns: list[str]) -> str:
         name = self._places.name(token)

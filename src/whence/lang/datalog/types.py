@@ -9,7 +9,7 @@ from lark import Token
 from whence.errors import DuplicateNameError, ParseError, TypeMismatchError, UnknownNameError, did_you_mean
 from whence.lang.datalog import syntax
 from whence.lang.datalog.limits import deeper
-from whence.lang.datalog.literals import LONGEST_DECIMAL, integer, is_quoted
+from whence.lang.datalog.literals import LONGEST_DECIMAL, is_quoted
 from whence.lang.datalog.places import Places
 from whence.model.types import BIGINT, BY_NAME, DOUBLE, STRING, ArrayType, DecimalType, Type
 
@@ -63,7 +63,7 @@ class Types:
         span = self._places.span(node)
         if node.name.upper() != "DECIMAL":
             raise ParseError(f"the type {node.name} takes no numbers", span=span)
-        precision, scale = (*(self._digits(p) for p in node.parameters), 0)[:2]
+        precision, scale = (*(self._places.number(p) for p in node.parameters), 0)[:2]
         if not (1 <= precision <= LONGEST_DECIMAL and scale <= precision):
             raise ParseError(
                 f"a DECIMAL has at most {LONGEST_DECIMAL} digits in all, and no more than that after the point",
@@ -71,11 +71,6 @@ class Types:
                 hint="like DECIMAL(10, 2)",
             )
         return DecimalType(precision, scale)
-
-    def _digits(self, number: Token) -> int:
-        value = integer(number, self._places.span(number)).value
-        assert isinstance(value, int)
-        return value
 
     def _add(self, alias: syntax.Alias) -> None:
         name, span = self._places.name(alias.name), self._places.span(alias.name)

@@ -12,7 +12,9 @@ from whence.model.types import BIGINT, DOUBLE, NULL, Type, Value
 
 _PLAIN = re.compile(r"(?:[^\W\d]|\?)[\w?$]*")
 # Words that the grammar or the dialect takes for something else in one place or another.
-_RESERVED = frozenset("_ true false null nil and or not as distinct nullable bag key partition ttl property".split())
+_RESERVED = frozenset(
+    "_ true false null nil and or not as distinct nullable bag key partition ttl window property".split()
+)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 _ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]')
 

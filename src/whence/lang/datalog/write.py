@@ -48,6 +48,8 @@ def _qualifiers(relation: Relation) -> Iterator[str]:
     if relation.ttl is not None:
         since = "" if relation.ttl.column is None else f", {words.name(relation.ttl.column)}"
         yield f"ttl({words.string(duration_text(relation.ttl.microseconds))}{since})"
+    if relation.window is not None:
+        yield f"window({', '.join((str(relation.window.rows), *map(words.name, relation.window.partition)))})"
     for key, value in relation.properties:
         yield f"property({words.string(key)}, {words.string(value)})"
 

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import re
+from typing import TypeAlias
+
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.types import to_microseconds, to_type
-from whence.model.schema import Column, Relation, TimeToLive
+from whence.lang.sql.types import to_microseconds, to_number_of_rows, to_type
+from whence.model.schema import Column, Relation, RowWindow, TimeToLive
 from whence.model.span import Source, Span
 from whence.model.statements import CreateTable
 
-PROPERTIES = ("ttl", "ttl_column", "source")
+# Values by name, with their places.
+Properties: TypeAlias = dict[str, tuple[str, Span | None]]
+
+PROPERTIES = ("ttl", "ttl_column", "window_rows", "window_partition", "source")
+# Between the names of columns in a property: a comma that is not within backquotes.
+_NAMES = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*\Z)")
 
 
 def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
@@ -46,19 +54,9 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
     key_names = tuple(_known(i, columns, source) for i in key)
     columns = [Column(c.name, c.type, c.nullable and c.name not in key_names, span=c.span) for c in columns]
     properties, partition = _properties(node, columns, source)
-    ttl = None
-    if "ttl" in properties:
-        text, place = properties["ttl"]
-        column_name = None
-        if "ttl_column" in properties:
-            wish, where = properties["ttl_column"]
-            column_name = _find(wish, columns, where)
-        ttl = TimeToLive(to_microseconds(text, place), column_name)
-    elif "ttl_column" in properties:
-        raise UnsupportedError(
-            "ttl_column needs a ttl", span=properties["ttl_column"][1], hint="add 'ttl' = '10 minutes'"
-        )
-    rest = tuple((k, v) for k, (v, _) in sorted(properties.items()) if k not in ("ttl", "ttl_column"))
+    ttl = _time_to_live(properties, columns)
+    window = _window(properties, columns)
+    rest = tuple((k, v) for k, (v, _) in sorted(properties.items()))
     relation = Relation(
         name,
         tuple(columns),
@@ -66,10 +64,37 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
         key=key_names,
         partition=partition,
         ttl=ttl,
+        window=window,
         properties=rest,
         span=span_of(schema.this, source),
     )
     return CreateTable(relation, bool(node.args.get("exists")), span=span)
+
+
+def _time_to_live(properties: Properties, columns: list[Column]) -> TimeToLive | None:
+    """What `ttl` and `ttl_column` say, which are taken out."""
+    column = properties.pop("ttl_column", None)
+    if "ttl" not in properties:
+        if column is not None:
+            raise UnsupportedError("ttl_column needs a ttl", span=column[1], hint="add 'ttl' = '10 minutes'")
+        return None
+    name = None if column is None else _find(column[0], columns, column[1])
+    return TimeToLive(to_microseconds(*properties.pop("ttl")), name)
+
+
+def _window(properties: Properties, columns: list[Column]) -> RowWindow | None:
+    """What `window_rows` and `window_partition` say, which are taken out."""
+    names, place = properties.pop("window_partition", ("", None))
+    if "window_rows" not in properties:
+        if place is not None:
+            raise UnsupportedError("window_partition needs window_rows", span=place, hint="add 'window_rows' = '100'")
+        return None
+    partition = tuple(_find(_unquoted(name.strip()), columns, place) for name in _NAMES.split(names)) if place else ()
+    return RowWindow(to_number_of_rows(*properties.pop("window_rows")), partition)
+
+
+def _unquoted(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") and name.endswith("`") else name
 
 
 def table_name(node: exp.Expr, source: Source) -> str:
@@ -119,10 +144,8 @@ def _find(name: str, columns: list[Column], span: Span | None) -> str:
     raise UnknownNameError(f"unknown column {name!r}", span=span, hint=did_you_mean(name, [c.name for c in columns]))
 
 
-def _properties(
-    node: exp.Create, columns: list[Column], source: Source
-) -> tuple[dict[str, tuple[str, Span | None]], str | None]:
-    found: dict[str, tuple[str, Span | None]] = {}
+def _properties(node: exp.Create, columns: list[Column], source: Source) -> tuple[Properties, str | None]:
+    found: Properties = {}
     partition = None
     for part in node.args["properties"].expressions if node.args.get("properties") else ():
         span = span_of(part, source)

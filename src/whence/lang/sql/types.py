@@ -1,4 +1,4 @@
-"""SQL type names to types, and durations to microseconds."""
+"""SQL type names to types, and the numbers and durations in table properties."""
 
 from __future__ import annotations
 
@@ -83,6 +83,12 @@ def to_microseconds(text: str, span: Span | None) -> int:
             hint="write for example '90 seconds', '10 minutes' or '7 days'",
         )
     return total
+
+
+def to_number_of_rows(text: str, span: Span | None) -> int:
+    if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
+        raise TypeMismatchError(f"{text!r} is not a number of rows", span=span, hint="write for example '100'")
+    return int(text)
 
 
 def to_duration(microseconds: int) -> str:

@@ -76,6 +76,10 @@ def _table(statement: CreateTable) -> str:
         properties.append(("ttl", to_duration(relation.ttl.microseconds)))
         if relation.ttl.column is not None:
             properties.append(("ttl_column", relation.ttl.column))
+    if relation.window is not None:
+        properties.append(("window_rows", str(relation.window.rows)))
+        if relation.window.partition:
+            properties.append(("window_partition", ", ".join(map(name_sql, relation.window.partition))))
     if properties:
         pairs = ", ".join(f"{constant_sql(k, STRING)} = {constant_sql(v, STRING)}" for k, v in properties)
         text += f" TBLPROPERTIES ({pairs})"

@@ -28,10 +28,10 @@ class Interner:
 
     def __init__(self) -> None:
         self._ids: dict[str, dict[Value, int]] = {}
-        self._values: list[Value] = [None]
-        self._numbers: list[int] = [0]
-        self._decoded: Array = np.empty(0, object)
-        self._numbered: Array = np.empty(0, np.int64)
+        self._count = 1
+        # Room doubles when it is used up, so that a new value costs the same however many there are.
+        self._values: Array = np.full(64, None, object)
+        self._numbers: Array = np.zeros(64, np.int64)
 
     def table(self, type_: Type) -> dict[Value, int]:
         return self._ids.setdefault(family(type_), {None: 0})
@@ -40,9 +40,12 @@ class Interner:
         table = self.table(type_)
         found = table.get(value)
         if found is None:
-            found = table[value] = len(self._values)
-            self._values.append(value)
-            self._numbers.append(_number(value, type_))
+            found = table[value] = self._count
+            if found == len(self._values):
+                self._values, self._numbers = _doubled(self._values), _doubled(self._numbers)
+            self._values[found] = value
+            self._numbers[found] = _number(value, type_)
+            self._count += 1
         return found
 
     def known(self, value: Value, type_: Type) -> int | None:
@@ -65,16 +68,15 @@ class Interner:
 
     def numbers(self) -> Array:
         """What each interned value is as a number, 0 where it is none."""
-        if len(self._numbered) != len(self._numbers):
-            self._numbered = np.array(self._numbers, np.int64)
-        return self._numbered
+        return self._numbers
 
     def decode(self, ids: Array) -> list[Value]:
-        if len(self._decoded) != len(self._values):
-            self._decoded = np.empty(len(self._values), object)
-            self._decoded[:] = self._values
-        decoded: list[Value] = self._decoded[ids].tolist()
+        decoded: list[Value] = self._values[ids].tolist()
         return decoded
+
+
+def _doubled(array: Array) -> Array:
+    return np.concatenate([array, np.zeros_like(array)])
 
 
 def _number(value: Value, type_: Type) -> int:

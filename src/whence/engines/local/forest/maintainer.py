@@ -191,7 +191,7 @@ class ForestMaintainer(ABC):
         per_node = forest.nodes.itemsize * forest.nodes.shape[1] + (forest.best.itemsize if len(forest.best) else 0)
         per_derivation = forest.derivations.itemsize * forest.derivations.shape[1]
         used = int(forest.counters[NODES]) * per_node + int(forest.counters[DERIVATIONS]) * per_derivation
-        return used + forest.slots.nbytes + forest.index_slots.nbytes
+        return int(used + forest.slots.nbytes + forest.index_slots.nbytes)
 
 
 class _Counts(Mapping[Row, int]):

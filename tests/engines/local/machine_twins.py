@@ -1,0 +1,127 @@
+"""The same database several times: the reference engine, and the local engine under every strategy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from unittest import mock
+
+import whence
+from whence.database import Database
+from whence.engines.local.engine import LocalEngine
+from whence.engines.local.forest import maintainer
+from whence.engines.local.forest.values import NotCompiledError
+from whence.model.updates import Commit
+
+# Exact provenance grows exponentially with the cycles of a graph: only the smallest ones are for it.
+SMALL = ("auto", "absorption", "dred", "eager", "relative", "recompute")
+LARGE = ("auto", "absorption", "dred", "relative", "recompute")
+FIRST = "2026-01-01 00:00:00"
+
+Rows = Counter[tuple[object, ...]]
+Action = Callable[[Database], Commit | None]
+
+
+class Twin:
+    """A database, and what a reader has who follows its change feeds."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.engine = LocalEngine(name)
+        self.db = whence.connect(engine="reference") if name == "reference" else Database(self.engine)
+        self.held: dict[str, Rows] = {}
+
+    def act(self, action: Action) -> Commit | whence.WhenceError | None:
+        with general_only() if self.name == "absorption" else mock.patch.dict({}):
+            try:
+                return action(self.db)
+            except whence.WhenceError as error:
+                return error
+
+    def contents(self, relation: str) -> Rows:
+        return Counter(tuple(row.values()) for row in self.db.table(relation).to_pylist())
+
+    def follow(self, relation: str, since: int) -> Rows:
+        """Read what is new in the feed. Nothing ever leaves that was not there."""
+        held = self.held.setdefault(relation, Counter())
+        for change in self.db.changes(relation, since=since).to_pylist():
+            *row, kind, _, _ = change.values()
+            held[tuple(row)] += 1 if kind in ("insert", "update_postimage") else -1
+            assert held[tuple(row)] >= 0, f"{self.name}: {relation} loses {row}, which it did not have"
+        return +held
+
+
+@contextmanager
+def general_only() -> Iterator[None]:
+    """Without compiled forests, so that the general form of the strategy does their work."""
+
+    def refuse(*_: object) -> None:
+        raise NotCompiledError("this is a test of the general strategy")
+
+    with mock.patch.object(maintainer, "ForestAbsorption", refuse):
+        yield
+
+
+class Twins:
+    """Whatever happens, happens in all databases, and in all of them the same."""
+
+    def __init__(self, strategies: Sequence[str]) -> None:
+        self.oracle = Twin("reference")
+        self.others = [Twin(name) for name in strategies]
+        self.all = [self.oracle, *self.others]
+        self.script: list[str] = []
+
+    @property
+    def db(self) -> Database:
+        return self.oracle.db
+
+    def act(self, shown: str, action: Action) -> Commit | None:
+        """Do it everywhere; None if all refuse. Afterwards all databases are compared."""
+        self.script.append(shown)
+        try:
+            return self._act(action)
+        except Exception as error:
+            error.add_note("\n".join(self.script))
+            raise
+
+    def _act(self, action: Action) -> Commit | None:
+        before, version = dict(self.db.catalog().relations), self.db.version
+        expected = self.oracle.act(action)
+        after = self.db.catalog().relations
+        renewed = [name for name in before if name not in after or after[name].columns != before[name].columns]
+        self._follow(self.oracle, expected, renewed, version)
+        for twin in self.others:
+            found = twin.act(action)
+            assert type(found) is type(expected), f"{twin.name}: {found!r}, not {expected!r}"
+            if isinstance(found, Commit) and isinstance(expected, Commit):
+                assert summary(found) == summary(expected), twin.name
+            assert twin.db.catalog().relations == after, twin.name
+            for name in after:
+                assert twin.db.rows(name) == self.db.rows(name), f"{twin.name}: {name}"
+            self._follow(twin, found, renewed, version)
+        return expected if isinstance(expected, Commit) else None
+
+    def _follow(self, twin: Twin, outcome: object, renewed: list[str], version: int) -> None:
+        for name in renewed:
+            twin.held.pop(name, None)
+        if not isinstance(outcome, Commit):
+            assert twin.db.version == version, f"{twin.name}: a commit that failed has happened"
+            return
+        for name in {*outcome.inserted, *outcome.deleted}:
+            there = self.oracle.contents(name)
+            assert twin.contents(name) == there, f"{twin.name}: copies of {name}"
+            assert twin.follow(name, version) == there, f"{twin.name}: the feed of {name}"
+
+    def check_everything(self) -> None:
+        """Contents and the whole change feed of every relation, also those that nothing happened to lately."""
+        for name in self.db.catalog().relations:
+            there = self.oracle.contents(name)
+            for twin in self.all:
+                assert twin.contents(name) == there, f"{twin.name}: {name}"
+                twin.held.pop(name, None)
+                assert twin.follow(name, 0) == there, f"{twin.name}: the feed of {name} from the beginning"
+
+
+def summary(commit: Commit) -> tuple[object, ...]:
+    return commit.version, dict(commit.inserted), dict(commit.deleted), dict(commit.metrics)

@@ -1,0 +1,239 @@
+"""Random programs over random changes, in every strategy at once: after every step all agree with the reference engine.
+
+A step is a commit, or the attempt of one. WHENCE_STEPS=100000 runs that many.
+"""
+
+from __future__ import annotations
+
+import datetime
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from tests.engines.local.machine_steps import TAKEN, runs
+from tests.engines.local.machine_twins import FIRST, LARGE, SMALL, Twins
+from tests.engines.local.machine_views import SETS, TABLES, ViewMaker
+from whence.database import Database
+from whence.model.schema import Column
+from whence.model.types import DATE, DOUBLE, STRING, TIMESTAMP
+from whence.model.updates import Commit
+from whence.session.batch import Batch
+
+SEEDS = st.integers(0, 2**32 - 1).map(Random)
+START = datetime.datetime.fromisoformat(FIRST)
+STEPS_PER_RUN = 50
+MOST_VIEWS = 7
+Row = tuple[object, ...]
+
+
+def picky(x: int | None) -> int | None:
+    if x is not None and x >= 7:
+        raise ValueError("too large")
+    return x
+
+
+def twist(x: int | None) -> int | None:
+    return None if x is None else (x * 3 + 1) % 4
+
+
+class Machine(RuleBasedStateMachine):
+    strategies: tuple[str, ...] = SMALL
+    nodes = 3
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.twins = Twins(self.strategies)
+        self.minute = 0
+        self.made = 0
+        for twin in self.twins.all:
+            twin.db.function("picky", picky, returns="INT")
+            twin.db.function("twist", twist, returns="INT")
+            twin.db.execute(TABLES)
+            twin.db.rules(SETS)
+            twin.db.advance(FIRST)
+        self.tables = frozenset(self.twins.db.catalog().relations)
+
+    def act(self, shown: str, action: object) -> Commit | None:
+        TAKEN["through the public interface"] += 1
+        return self.twins.act(shown, action)  # type: ignore[arg-type]
+
+    # Rows
+
+    def value(self, rng: Random, column: Column) -> object:
+        if column.nullable and rng.random() < 0.15:
+            return None
+        match column.type:
+            case type_ if type_ == STRING:
+                return rng.choice("ab")
+            case type_ if type_ == DATE:
+                return datetime.date(2026, 1, rng.randint(1, 3))
+            case type_ if type_ == DOUBLE:
+                return rng.choice((0.1, 0.2, 0.5, 2.0**53, -0.1))
+            case type_ if type_ == TIMESTAMP:
+                return START + datetime.timedelta(minutes=self.minute + rng.randint(-2, 2))
+        return rng.randint(7, 9) if rng.random() < 0.02 else rng.randrange(self.nodes)
+
+    def row(self, rng: Random, table: str) -> Row:
+        return tuple(self.value(rng, column) for column in self.twins.db.catalog().relations[table].columns)
+
+    def present(self, rng: Random, table: str) -> list[Row]:
+        """A row that is there, if there is one."""
+        rows = sorted(self.twins.db.rows(table), key=repr)
+        return [rng.choice(rows)] if rows else []
+
+    def changes(self, rng: Random, count: int) -> list[tuple[str, str, list[Row]]]:
+        """Inserts and deletes of one batch. Tables lose more the fuller they are."""
+        found: list[tuple[str, str, list[Row]]] = []
+        for _ in range(count):
+            table = rng.choice(sorted(self.tables))
+            there = self.twins.db.table(table).num_rows
+            chance = rng.random()
+            if chance < there / 10:
+                found.append(("delete", table, self.present(rng, table)))
+            elif chance > 0.95:
+                again = self.present(rng, table)
+                found += [("delete", table, again), ("insert", table, again)]
+            elif self.twins.db.catalog().relations[table].key and chance > 0.4:
+                found += self.update(rng, table)
+            else:
+                found.append(("insert", table, [self.row(rng, table)] * rng.choice((1, 1, 1, 2))))
+        return found
+
+    def update(self, rng: Random, table: str) -> list[tuple[str, str, list[Row]]]:
+        old = self.present(rng, table)
+        return [("delete", table, old), ("insert", table, [(row[0], *self.row(rng, table)[1:]) for row in old])]
+
+    def commit(self, changes: list[tuple[str, str, list[Row]]]) -> None:
+        def action(db: Database) -> Commit | None:
+            with db.batch() as batch:
+                self.fill(batch, changes)
+            return batch.commit
+
+        self.act(f"batch {changes}", action)
+
+    def fill(self, batch: Batch, changes: list[tuple[str, str, list[Row]]]) -> None:
+        for kind, table, rows in changes:
+            if kind == "insert":
+                batch.insert(table, rows)
+            else:
+                batch.delete(table, rows, missing="ignore")
+
+    # Definitions
+
+    def views(self) -> list[str]:
+        return sorted(self.twins.db.catalog().views)
+
+    def maker(self, rng: Random) -> ViewMaker:
+        return ViewMaker(rng, self.twins.db.catalog().relations, self.tables)
+
+    def execute(self, sql: str) -> None:
+        self.act(sql, lambda db: db.execute(sql))
+
+    def new_view(self, rng: Random) -> None:
+        self.made += 1
+        if len(self.views()) >= MOST_VIEWS:
+            self.execute(f"DROP VIEW {rng.choice(self.views())}")
+        elif rng.random() < 0.5:
+            self.execute(f"CREATE VIEW v{self.made} AS {self.maker(rng).select()}")
+        else:
+            text = self.maker(rng).rules(f"r{self.made}")
+            self.act(text, lambda db: db.rules(text))
+
+    @initialize(rng=SEEDS)
+    def begin(self, rng: Random) -> None:
+        for _ in range(3):
+            self.new_view(rng)
+
+    @rule(rng=SEEDS)
+    def define(self, rng: Random) -> None:
+        self.new_view(rng)
+
+    @rule(rng=SEEDS)
+    def replace(self, rng: Random) -> None:
+        names = [name for name in self.views() if name.startswith("v")] or ["v0"]
+        self.execute(f"CREATE OR REPLACE VIEW {rng.choice(names)} AS {self.maker(rng).select()}")
+
+    @rule(rng=SEEDS)
+    def drop(self, rng: Random) -> None:
+        self.execute(f"DROP VIEW IF EXISTS {rng.choice(self.views() or ['v0'])}")
+
+    # Changes
+
+    @rule(rng=SEEDS)
+    def change(self, rng: Random) -> None:
+        self.commit(self.changes(rng, 1))
+
+    @rule(rng=SEEDS)
+    def change_again(self, rng: Random) -> None:
+        self.commit(self.changes(rng, 1))
+
+    @rule(rng=SEEDS)
+    def change_much(self, rng: Random) -> None:
+        self.commit(self.changes(rng, rng.randint(2, 8)))
+
+    @rule(rng=SEEDS)
+    def change_much_again(self, rng: Random) -> None:
+        self.commit(self.changes(rng, rng.randint(2, 8)))
+
+    @rule(rng=SEEDS)
+    def change_nodes(self, rng: Random) -> None:
+        """The tables that recursion walks along."""
+        table = rng.choice(("link", "edge", "weight", "seen"))
+        gone = [("delete", table, self.present(rng, table)) for _ in range(rng.randint(0, 2))]
+        self.commit([*gone, ("insert", table, [self.row(rng, table) for _ in range(rng.randint(0, 2))])])
+
+    @rule(rng=SEEDS)
+    def change_by_statement(self, rng: Random) -> None:
+        table = rng.choice(("link", "edge", "weight", "reading"))
+        column = "dst" if table != "reading" else "node"
+        if self.twins.db.table("edge").num_rows < 12 and self.views() and rng.random() < 0.3:
+            source = self.maker(rng).relation()
+            found = ViewMaker.ints(source)[0]
+            query = f"SELECT DISTINCT {found}, {found} FROM {source.name} WHERE {found} < {self.nodes}"
+            self.execute(f"INSERT INTO edge {query}")
+        else:
+            self.execute(f"DELETE FROM {table} WHERE {column} = {rng.randrange(self.nodes)}")
+
+    @rule(minutes=st.integers(0, 3))
+    def advance(self, minutes: int) -> None:
+        self.minute += minutes
+        moment = START + datetime.timedelta(minutes=self.minute)
+        if self.act(f"advance to {moment}", lambda db: db.advance(moment)) is None:
+            self.minute -= minutes
+
+    @rule(rng=SEEDS)
+    def fail(self, rng: Random) -> None:
+        """A change with a row that some views cannot take, behind others that they can."""
+        table = rng.choice(("link", "edge", "weight", "owner", "seen", "beat"))
+        columns = self.twins.db.catalog().relations[table].columns
+        bad = tuple(rng.randint(7, 9) if c.type.name == "INT" else None for c in columns)
+        self.commit([*self.changes(rng, 3), ("insert", table, [bad])])
+
+    def teardown(self) -> None:
+        self.twins.check_everything()
+
+
+class SmallMachine(Machine):
+    """Few nodes, so that every strategy can follow."""
+
+
+class LargeMachine(Machine):
+    strategies = LARGE
+    nodes = 6
+
+
+@pytest.mark.parametrize(("machine", "share"), [(SmallMachine, 0.45), (LargeMachine, 0.35)])
+def test_every_strategy_follows(machine: type[Machine], share: float) -> None:
+    from hypothesis.stateful import run_state_machine_as_test
+
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        machine,
+        settings=settings(
+            max_examples=runs(share, STEPS_PER_RUN),
+            stateful_step_count=STEPS_PER_RUN,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -12,7 +12,8 @@ from whence.engines.local.store import Store
 from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.model.program import Program
-from whence.model.rules import Atom, Negation
+from whence.model.rules import Atom, Comparison, Condition, Negation
+from whence.model.terms import Call, walk
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
 
@@ -54,7 +55,7 @@ class LocalEngine:
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
         self._of_relation = {name: choice for names, choice in choices.items() for name in names}
         self._settle(deltas)
-        return {**deltas, **{name: _sum(self.counts(name), _minus(old)) for name, old in replaced.items()}}
+        return {**deltas, **{name: _sum(dict(self.counts(name)), _minus(old)) for name, old in replaced.items()}}
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
         deltas = _run(self._analysis, self._choices, update, set())
@@ -83,7 +84,9 @@ class LocalEngine:
         kept: set[tuple[str, ...]] = set()
         for component in analysis.components:
             before = old.get(component.relations)
-            if before is None or before.rules != component.rules or functions != self._functions:
+            if before is None or before.rules != component.rules:
+                continue
+            if any(functions.get(n) != self._functions.get(n) for n in _functions_of(component)):
                 continue
             if any(analysis.relations[r] != self._analysis.relations[r] for r in component.relations):
                 continue
@@ -157,6 +160,21 @@ def _sum(left: Delta, right: Delta) -> Delta:
         if not total[row]:
             del total[row]
     return total
+
+
+def _functions_of(component: Component) -> Iterator[str]:
+    """The names of all functions that the component's rules call, built-in ones too."""
+    for rule in component.rules:
+        terms = [*rule.head.terms]
+        for literal in rule.body:
+            match literal:
+                case Atom(terms=inner) | Negation(atom=Atom(terms=inner)):
+                    terms.extend(inner)
+                case Comparison(left=left, right=right):
+                    terms.extend((left, right))
+                case Condition(term=term):
+                    terms.append(term)
+        yield from (part.function for term in terms for part in walk(term) if isinstance(part, Call))
 
 
 def _minus(delta: Delta) -> Delta:

@@ -56,14 +56,18 @@ def choose(
             span=component.rules[0].span,
             hint='use maintenance="auto"',
         )
-    if maintenance in RECURSIVE:
-        return Choice(RECURSIVE[maintenance](*parts), maintenance, "asked for")
     # Loading the compiler takes longer than many programs run; only recursion has use for it.
-    from whence.engines.local.forest.choosing import forest_for
+    from whence.engines.local.forest.choosing import forest_for, over_deleting_forest_for
     from whence.engines.local.forest.values import NotCompiledError
 
     try:
-        forest = forest_for(component, relations, stores, limits)
-        return Choice(forest, "absorption", "recursive: a compiled proof forest")
+        if maintenance == "dred":
+            return Choice(over_deleting_forest_for(component, relations, stores), "dred", "asked for: compiled")
+        if maintenance not in RECURSIVE:
+            forest = forest_for(component, relations, stores, limits)
+            return Choice(forest, "absorption", "recursive: a compiled proof forest")
     except NotCompiledError as why:
-        return Choice(Absorption(*parts), "absorption", f"recursive: a proof forest, not compiled because {why}")
+        if maintenance not in RECURSIVE:
+            reason = f"recursive: a proof forest, not compiled because {why}"
+            return Choice(Absorption(*parts), "absorption", reason)
+    return Choice(RECURSIVE[maintenance](*parts), maintenance, "asked for")

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from whence.errors import UnknownNameError
 from whence.functions.typing import Typed, common_type
+from whence.lang.sql.literals import cast
 from whence.model import types
 from whence.model.rules import COMPARISONS, Atom
 from whence.model.schema import Relation
@@ -257,7 +258,7 @@ def rename(term: Term, change: Callable[[Variable], Term]) -> Term:
         case Skolem():
             return Skolem(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
         case Cast():
-            return Cast(rename(term.term, change), term.type, span=term.span)
+            return cast(rename(term.term, change), term.type, term.span)
         case Aggregate(argument=argument) if argument is not None:
             return Aggregate(term.function, rename(argument, change), term.distinct, span=term.span)
     return term

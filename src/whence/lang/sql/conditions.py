@@ -19,6 +19,10 @@ TRUE = Constant(True, types.BOOLEAN)
 
 def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
     """Keep only rows for which the expression is TRUE."""
+    whole = block.known(node.unnest())
+    if whole is not None:
+        block.conditions.append(whole)
+        return
     for part in conjuncts(node):
         _add(lowering, block, part)
 

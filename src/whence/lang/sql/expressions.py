@@ -16,11 +16,10 @@ from whence.errors import (
     did_you_mean,
 )
 from whence.functions.builtin import BUILTINS
-from whence.functions.evaluate import convert
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
 from whence.lang.sql.calls import AGGREGATE_SYNONYMS, NOT_REPEATABLE, OTHER_AGGREGATES, builtin_name
-from whence.lang.sql.literals import interval_parts, to_constant
+from whence.lang.sql.literals import cast, interval_parts, to_constant
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.types import to_type
@@ -95,7 +94,7 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
         case exp.Binary() if type(node) in BINARY:
             return Call(BINARY[type(node)], (sub(node.this), sub(node.expression)), span=span)
         case exp.Cast():
-            return _cast(lowering, sub(node.this), node, span)
+            return _cast(sub(node.this), node, span)
         case exp.Anonymous():
             return _function(lowering, block, node, sub, span)
         case exp.Subquery() | exp.Select() | exp.SetOperation():
@@ -143,20 +142,12 @@ def add_interval(term: Term, months: int, days: int, micros: int, span: Span | N
     return Call("add_interval", (term, *amounts), span=span)
 
 
-def _cast(lowering: Lowering, term: Term, node: exp.Expr, span: Span | None) -> Term:
+def _cast(term: Term, node: exp.Expr, span: Span | None) -> Term:
     if isinstance(node, exp.TryCast):
         raise UnsupportedError(
             "TRY_CAST is not supported", span=span, hint="use CAST, which refuses what it cannot convert"
         )
-    target = to_type(node.args["to"], span)
-    if not isinstance(term, Constant):
-        return Cast(term, target, span=span)
-    if term.value is None:
-        return Constant(None, target, span=span)
-    try:
-        return Constant(convert(term.value, term.type, target, span), target, span=span)
-    except EvaluationError as error:
-        raise TypeMismatchError(error.message, span=span, hint=error.hint) from None
+    return cast(term, to_type(node.args["to"], span), span)
 
 
 def _function(
@@ -201,7 +192,10 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Any: ("ANY (subquery)", "use EXISTS or IN"),
     exp.Tuple: ("a row of values in this place", None),
     exp.Star: ("* in this place", None),
-    exp.Array: ("an array in brackets", "use array(...), and element_at(array, position), which counts from 1"),
+    exp.Array: (
+        "an index or array in brackets",
+        "use array(...), and element_at(array, position), which counts from 1",
+    ),
     exp.Bracket: ("an index in brackets", "use element_at(array, position), which counts from 1"),
     exp.Placeholder: ("a parameter", None),
     exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),

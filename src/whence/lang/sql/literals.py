@@ -7,11 +7,12 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from whence.errors import TypeMismatchError, UnsupportedError
+from whence.errors import EvaluationError, TypeMismatchError, UnsupportedError
+from whence.functions.evaluate import convert
 from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Constant
-from whence.model.types import DecimalType
+from whence.model.terms import Cast, Constant, Term
+from whence.model.types import DecimalType, Type
 
 _INTERVAL_MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _INTERVAL_DAYS = {"week": 7, "day": 1}
@@ -59,6 +60,18 @@ def decimal(value: Decimal, span: Span | None) -> Constant:
     if precision > 38:
         raise TypeMismatchError(f"{value} has more than 38 digits", span=span)
     return Constant(value, DecimalType(precision, scale), span=span)
+
+
+def cast(term: Term, target: Type, span: Span | None) -> Term:
+    """The term as another type; a constant is converted at once."""
+    if not isinstance(term, Constant):
+        return Cast(term, target, span=span)
+    if term.value is None:
+        return Constant(None, target, span=span)
+    try:
+        return Constant(convert(term.value, term.type, target, span), target, span=span)
+    except EvaluationError as error:
+        raise TypeMismatchError(error.message, span=span, hint=error.hint) from None
 
 
 def interval_parts(interval: exp.Interval, span: Span | None, *, negative: bool) -> tuple[int, int, int]:

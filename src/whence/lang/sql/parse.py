@@ -48,7 +48,7 @@ def _statement(tree: exp.Expr, known: Known, source: Source, span: Span) -> Stat
                 hint="use db.query(...), or CREATE VIEW ... AS it",
             )
     raise UnsupportedError(
-        f"whence does not know the statement {tree.key.upper()}",
+        f"whence does not know the statement {first_word(span).text.upper()}",
         span=first_word(span),
         hint="supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE",
     )

@@ -12,12 +12,13 @@ from whence.functions.typing import Typed, common_type
 from whence.lang.sql.block import Block
 from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.expressions import translate
+from whence.lang.sql.literals import cast
 from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
 from whence.lang.sql.recursion import lower_recursive
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.select import draft_select
 from whence.model.rules import Atom
-from whence.model.terms import Cast, Variable
+from whence.model.terms import Variable
 
 _SET_PARTS = ("this", "expression", "distinct", "with_", "order", "limit")
 
@@ -153,7 +154,7 @@ def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, nam
             span=output.span,
             hint="CAST one of them",
         )
-    return output if both == mine.type else replace(output, term=Cast(output.term, both, span=output.span))
+    return output if both == mine.type else replace(output, term=cast(output.term, both, output.span))
 
 
 def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[str, str]) -> list[Draft]:

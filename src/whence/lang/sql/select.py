@@ -136,7 +136,8 @@ def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Se
     terms = []
     for node in group.expressions:
         if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-            raise UnsupportedError(f"{node.key.upper()} is not supported", span=lowering.span(group))
+            name = {"groupingsets": "GROUPING SETS"}.get(node.key, node.key.upper())
+            raise UnsupportedError(f"{name} is not supported", span=lowering.span(group))
         meant = _meant(lowering, block, node, items)
         if aggregate_calls(meant):
             raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(meant))

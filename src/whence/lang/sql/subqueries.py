@@ -29,7 +29,12 @@ UNKNOWN = Constant(None, types.BOOLEAN)
 
 def exists(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None, *, negated: bool) -> None:
     """Keep what has (or has no) row in the query."""
-    semi_join(lowering, block, _reader(lowering, block, query, span).block, span, negated=negated)
+    draft = lowering.draft(query, block)
+    if draft.when_empty is None:
+        semi_join(lowering, block, _read_back(lowering, draft).block, span, negated=negated)
+    elif negated:
+        # An aggregate without GROUP BY has a row whatever it is over.
+        block.conditions.append(FALSE)
 
 
 def member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
@@ -92,7 +97,10 @@ def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -
 
 def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Term:
     """Whether the query has a row, as a value."""
-    found = _set_of(lowering, _reader(lowering, block, query, span).block, "exists", span)
+    draft = lowering.draft(query, block)
+    if draft.when_empty is not None:
+        return TRUE
+    found = _set_of(lowering, _read_back(lowering, draft).block, "exists", span)
     yes, no = block.child(), block.child()
     yes.atoms.append(_import_call(yes, found, span))
     no.negations.append(_import_call(no, found, span))
@@ -129,7 +137,13 @@ def _reader(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None
     """The query as a draft whose block holds all of it."""
     draft = lowering.draft(query, block)
     if draft.when_empty is not None and draft.block.free:
-        raise UnsupportedError("this subquery aggregates without GROUP BY, so it always has a row", span=span)
+        raise UnsupportedError(
+            "IN over a correlated aggregate without GROUP BY is not supported", span=span, hint="use ="
+        )
+    return _read_back(lowering, draft)
+
+
+def _read_back(lowering: Lowering, draft: Draft) -> Draft:
     return lowering.project(draft, "grouped") if draft.aggregated else draft
 
 

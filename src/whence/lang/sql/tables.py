@@ -25,6 +25,10 @@ _NAMES = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*\Z)")
 def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
     """The table's schema. A key makes it a set, and its columns NOT NULL."""
     schema = node.this
+    if node.args.get("replace"):
+        raise UnsupportedError(
+            "CREATE OR REPLACE TABLE is not supported", span=span_of(schema, source), hint="DROP it first"
+        )
     if node.expression is not None or not isinstance(schema, exp.Schema):
         raise UnsupportedError(
             "CREATE TABLE needs a list of columns",

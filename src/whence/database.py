@@ -21,7 +21,8 @@ from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit
 from whence.session.batch import Batch, Delete, Insert, ignores_missing
-from whence.session.history import changes
+from whence.session.clock import NOW
+from whence.session.history import KEEP_VERSIONS, changes
 from whence.session.session import Session
 from whence.session.subscriptions import Callback, Subscription
 from whence.sources.rows import read_rows
@@ -37,12 +38,14 @@ def connect(
     engine: str | None = None,
     maintenance: str = "auto",
     max_rounds: int = DEFAULT_LIMITS.rounds,
+    keep_versions: int = KEEP_VERSIONS,
 ) -> Database:
     """A new database, in memory.
 
     `engine` is "local", which follows changes, or "reference", which recomputes everything and is slow and plain.
     `maintenance` names a strategy for recursive views; "auto" takes the best one for each.
     `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths.
+    `keep_versions` is for how many of the last commits `changes` can tell what they did.
     """
     if engine not in (None, "local", "reference"):
         raise UnsupportedError(f"there is no engine {engine!r} yet", hint='there is "local" and "reference"')
@@ -54,22 +57,23 @@ def connect(
     if target is not None:
         what = "a Spark session" if type(target).__module__.startswith("pyspark.") else f"a {type(target).__name__}"
         raise UnsupportedError(f"a database on {what} is not there yet", hint="connect() gives a database in memory")
-    limits = Limits(rounds=_rounds(max_rounds))
+    limits = Limits(rounds=_positive(max_rounds, "max_rounds", "rounds"))
+    kept = _positive(keep_versions, "keep_versions", "versions")
     if engine == "reference":
         if maintenance not in ("auto", "recompute"):
             raise UnsupportedError("the reference engine always recomputes", hint='take engine="local"')
-        return Database(ReferenceEngine(limits))
+        return Database(ReferenceEngine(limits), kept)
     if maintenance not in MAINTENANCE:
         known = ", ".join(f'"{name}"' for name in MAINTENANCE)
         raise UnsupportedError(f"there is no maintenance {maintenance!r}", hint=f"there is {known}")
-    return Database(LocalEngine(maintenance, limits))
+    return Database(LocalEngine(maintenance, limits), kept)
 
 
 class Database:
     """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._session = Session(engine)
+    def __init__(self, engine: Engine, keep_versions: int = KEEP_VERSIONS) -> None:
+        self._session = Session(engine, keep_versions)
         self._lock = threading.RLock()
         self._closed = False
         self._in_change = False
@@ -126,8 +130,11 @@ class Database:
         with self._reading():
             return Batch(self._table, self._commit)
 
-    def advance(self, moment: object) -> Commit:
-        """Move event time forward, and drop the rows whose time to live has passed."""
+    def advance(self, moment: object = NOW) -> Commit:
+        """Move time forward, and drop the rows whose time to live has passed.
+
+        Without a moment, or with "now", it is the time on the wall, in UTC.
+        """
         with self._changing() as session:
             return session.advance(moment)
 
@@ -154,7 +161,10 @@ class Database:
             return run_query(text, session.definitions, self.table)
 
     def changes(self, relation: str, since: int | None = None) -> pa.Table:
-        """What was inserted and deleted by the commits after version `since`, or by all of them."""
+        """What was inserted and deleted by the commits after version `since`, or by all of them.
+
+        The changes of old versions are forgotten (see `connect`); to ask for them is an error.
+        """
         from whence.session.arrow import changes_table
 
         if isinstance(since, bool) or not isinstance(since, int | None):
@@ -241,10 +251,10 @@ class Database:
             return session.commit(draft)
 
 
-def _rounds(number: object) -> int:
+def _positive(number: object, option: str, things: str) -> int:
     if isinstance(number, int) and number > 0:
         return number
-    raise TypeMismatchError(f"max_rounds is a number of rounds, not {number!r}")
+    raise TypeMismatchError(f"{option} is a number of {things}, not {number!r}")
 
 
 def _program(text: object, name: str) -> str:

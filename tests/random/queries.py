@@ -247,7 +247,7 @@ class Queries:
 
     def plain_select(self, depth: int, demand: Demand, outer: Sequence[Ref]) -> Query:
         """Anything without correlation; with it mostly a block that is neither grouped nor combined."""
-        if not outer or self.rng.random() < 0.15:
+        if not outer or self.rng.random() < 0.3:
             return self.query(depth, demand, outer)
         scope = Joins(self, depth, outer).from_clause()
         where = self.where(scope, depth, outer)

@@ -68,6 +68,17 @@ QUERIES = {
         SELECT (SELECT CAST(sum(f.e) AS DECIMAL(18,3)) FROM fine f WHERE f.f = o.f) AS c FROM fine o""",
     "an aggregate of an INT that is joined with a BIGINT": """
         SELECT (SELECT min(i.x) FROM a i LEFT SEMI JOIN wide ON i.x = wide.k WHERE i.x = o.x) AS c FROM a o""",
+    "a correlated count of nothing in a derived table": """
+        SELECT x, (SELECT max(n) FROM (SELECT count(*) AS n FROM b WHERE b.x = a.x) q) AS c FROM a""",
+    "a correlated count of nothing with HAVING": """
+        SELECT x, (SELECT count(*) FROM b WHERE b.x = a.x HAVING count(*) = 0) AS c FROM a""",
+    "EXISTS of a correlated count of nothing": """
+        SELECT y FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.x = a.x HAVING count(*) = 0)""",
+    "IN a union with a correlated count of nothing": """
+        SELECT y FROM a WHERE 0 IN (SELECT k FROM strict UNION ALL SELECT count(*) FROM b WHERE b.x = a.x)""",
+    "IN a correlated count of nothing, less something": """
+        SELECT y FROM a WHERE 0 IN (SELECT count(*) FROM b WHERE b.x = a.x EXCEPT SELECT 1)""",
+    "IN a correlated count of nothing": "SELECT y FROM a WHERE 0 IN (SELECT count(*) FROM b WHERE b.x = a.x)",
     "a constant that INTERSECT widens": "SELECT x, 1.00 AS c FROM a INTERSECT SELECT k, 1 FROM strict",
     "a constant that EXCEPT widens": "SELECT x, 1 AS c FROM a EXCEPT SELECT k, 1.00 FROM strict",
     "DECIMALs of two scales without a match": "SELECT e FROM fine LEFT ANTI JOIN price ON fine.e <=> price.d",

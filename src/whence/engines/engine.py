@@ -41,3 +41,6 @@ class Engine(Protocol):
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         """The rows that are there, and how often; never 0. The mapping does not follow later changes."""
+
+    def metrics(self) -> Mapping[str, int | float]:
+        """What the last change cost: how many `components` it touched, and what else the engine counts."""

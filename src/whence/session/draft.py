@@ -11,6 +11,7 @@ from whence.model.types import Row, Value
 from whence.model.updates import Update
 from whence.session.clock import Clock
 from whence.session.lifetimes import Arrival, Departure, expiry
+from whence.session.windows import Window, WindowDraft
 from whence.sources.columns import listed
 from whence.sources.rows import row_text
 
@@ -19,11 +20,15 @@ Key = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """A table as it is now. `keys` finds the row of a key, and is empty for a table without one."""
+    """A table as it is now.
+
+    `keys` finds the row of a key, and is empty for a table without one; `window` is None for a table without one.
+    """
 
     relation: Relation
     counts: Mapping[Row, int]
     keys: Mapping[Key, Row]
+    window: Window | None
 
 
 class TableDraft:
@@ -37,7 +42,9 @@ class TableDraft:
         self.now = clock.now
         self.delta: dict[Row, int] = {}
         self.events: list[Arrival | Departure] = []
+        self.window = None if contents.window is None else WindowDraft(contents.window, self.relation)
         self.expired = 0
+        self.evicted = 0
         self._key_of = key_of(self.relation)
         # What became of the keys that changed: their row, or None for one that is free.
         self._keys: dict[Key, Row | None] = {}
@@ -56,6 +63,8 @@ class TableDraft:
                 self.events.append(Arrival(row, leaves))
             if not (self.relation.distinct and self.present(row)):
                 self._add(row, 1)
+            if self.window is not None:
+                self._make_room(self.window.insert(row))
 
     def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False) -> None:
         for index, row in enumerate(rows):
@@ -68,6 +77,24 @@ class TableDraft:
                 )
 
     def remove(self, row: Row, copies: int) -> None:
+        if self.window is not None:
+            self.window.remove(row, copies)
+        self._leave(row, copies)
+
+    def expire(self, due: Mapping[Row, int]) -> None:
+        """Rows whose time has come leave. Their lifetimes know."""
+        for row, copies in due.items():
+            if self.window is not None:
+                self.window.remove(row, copies)
+            self._add(row, -copies)
+            self.expired += copies
+
+    def _make_room(self, oldest: Row | None) -> None:
+        if oldest is not None:
+            self._leave(oldest, 1)
+            self.evicted += 1
+
+    def _leave(self, row: Row, copies: int) -> None:
         self._add(row, -copies)
         if self.relation.ttl is not None:
             self.events += [Departure(row)] * copies
@@ -115,6 +142,10 @@ class Draft:
     @property
     def expired(self) -> int:
         return sum(table.expired for table in self.tables.values())
+
+    @property
+    def evicted(self) -> int:
+        return sum(table.evicted for table in self.tables.values())
 
 
 def key_of(relation: Relation) -> Callable[[Sequence[Value]], Key] | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from whence.errors import StateError
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -27,19 +29,49 @@ class Entry:
 Change: TypeAlias = tuple[Row, str, int, datetime.datetime]
 
 
-class History:
-    """Entries per relation, oldest first."""
+# How many versions' changes are kept unless said otherwise.
+KEEP_VERSIONS = 1000
 
-    def __init__(self) -> None:
-        self._entries: dict[str, list[Entry]] = {}
+
+class History:
+    """Entries per relation, oldest first, for the last `keep_versions` versions."""
+
+    def __init__(self, keep_versions: int = KEEP_VERSIONS) -> None:
+        self._keep_versions = keep_versions
+        self._entries: dict[str, deque[Entry]] = {}
+        # Every relation's entries together, as they came: what is to be dropped next.
+        self._order: deque[tuple[int, str]] = deque()
+        # The version of the newest entry that was dropped, per relation.
+        self._dropped: dict[str, int] = {}
 
     def record(self, name: str, entry: Entry) -> None:
-        self._entries.setdefault(name, []).append(entry)
+        self._entries.setdefault(name, deque()).append(entry)
+        self._order.append((entry.version, name))
 
     def forget(self, name: str) -> None:
+        """The relation is gone, or another one has its name."""
         self._entries.pop(name, None)
+        self._dropped.pop(name, None)
+
+    def trim(self, current: int) -> None:
+        """Drop the entries that are too old at version `current`."""
+        while self._order and self._order[0][0] <= current - self._keep_versions:
+            version, name = self._order.popleft()
+            entries = self._entries.get(name)
+            # A relation that was forgotten has no entries of that time.
+            if entries and entries[0].version == version:
+                entries.popleft()
+                self._dropped[name] = version
 
     def since(self, name: str, version: int) -> Sequence[Entry]:
+        """The entries after a version. Raises where some of them have been dropped."""
+        dropped = self._dropped.get(name, 0)
+        if version < dropped:
+            raise StateError(
+                f"the changes of {name!r} are there from version {dropped + 1} on; older ones are forgotten",
+                hint=f"ask for those since={dropped} or later, or keep more with connect(keep_versions=...), "
+                f"which is {self._keep_versions} now",
+            )
         return [entry for entry in self._entries.get(name, ()) if entry.version > version]
 
 

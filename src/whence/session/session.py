@@ -9,30 +9,32 @@ from collections.abc import Iterable, Mapping
 from whence.engines.engine import Engine
 from whence.model.schema import Relation, is_auxiliary
 from whence.model.types import Row
-from whence.model.updates import Commit, Delta, Update, totals
+from whence.model.updates import Commit, Delta, totals
 from whence.session.clock import Clock, wall_clock
 from whence.session.definitions import Definitions
 from whence.session.draft import Contents, Draft, Key, key_of
-from whence.session.history import Entry, History
+from whence.session.history import KEEP_VERSIONS, Entry, History
 from whence.session.lifetimes import Lifetimes
 from whence.session.subscriptions import Subscriptions
+from whence.session.windows import Window
 
 logger = logging.getLogger("whence")
 
 
 class Session:
-    """Definitions, the engine that holds the rows, and what is kept beside it: keys, lifetimes, history."""
+    """Definitions, the engine that holds the rows, and what is kept beside it: keys, lifetimes, windows, history."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, keep_versions: int = KEEP_VERSIONS) -> None:
         self.engine = engine
         self.definitions = Definitions()
         self.version = 0
         self.clock = Clock()
-        self.history = History()
+        self.history = History(keep_versions)
         self.subscriptions = Subscriptions()
         self.notices: list[str] = []
         self._keys: dict[str, dict[Key, Row]] = {}
         self._lifetimes: dict[str, Lifetimes] = {}
+        self._windows: dict[str, Window] = {}
 
     def draft(self) -> Draft:
         return Draft(self._contents, self.clock)
@@ -51,6 +53,7 @@ class Session:
             self.history.forget(name)
             self._keys.pop(name, None)
             self._lifetimes.pop(name, None)
+            self._windows.pop(name, None)
             if name not in definitions.relations:
                 self.subscriptions.cancel(name)
         self.definitions = definitions
@@ -58,18 +61,17 @@ class Session:
         return self._record(deltas, draft, started)
 
     def advance(self, moment: object) -> Commit:
-        """Event time moves, and the rows whose time has come leave."""
+        """Time moves, and the rows whose time has come leave."""
         started = time.perf_counter()
-        now = self.clock.read(moment)
-        due = {name: lifetimes.due(now) for name, lifetimes in self._lifetimes.items()}
-        update = Update({name: {row: -copies for row, copies in rows.items()} for name, rows in due.items() if rows})
-        deltas = self.engine.apply(update)
-        self.clock.event = now
+        tick = self.clock.read(moment)
+        draft = self.draft()
+        for name, lifetimes in self._lifetimes.items():
+            draft.table(self.definitions.relations[name]).expire(lifetimes.due(tick.time))
+        deltas = self.engine.apply(draft.update)
+        self.clock.set(tick)
         for lifetimes in self._lifetimes.values():
-            lifetimes.settle(now)
-        for name, delta in update.deltas.items():
-            self._follow_keys(self.definitions.relations[name], delta)
-        return self._finish(deltas, sum(sum(rows.values()) for rows in due.values()), started)
+            lifetimes.settle(tick.time)
+        return self._record(deltas, draft, started)
 
     def notice(self, notices: Iterable[str]) -> None:
         for notice in notices:
@@ -81,14 +83,19 @@ class Session:
         # A table of definitions that are still to come has no rows.
         exists = relation.name in self.definitions.relations
         counts: Mapping[Row, int] = self.engine.counts(relation.name) if exists else {}
-        return Contents(relation, counts, self._keys.get(relation.name, {}))
+        window = self._windows.get(relation.name)
+        if window is None and relation.window is not None:
+            window = Window(relation)
+        return Contents(relation, counts, self._keys.get(relation.name, {}), window)
 
     def _record(self, deltas: Mapping[str, Delta], draft: Draft, started: float) -> Commit:
         for name, table in draft.tables.items():
             self._follow_keys(table.relation, table.delta)
             if table.relation.ttl is not None:
                 self._lifetimes.setdefault(name, Lifetimes(table.relation)).record(table.events)
-        return self._finish(deltas, draft.expired, started)
+            if table.window is not None:
+                self._windows[name] = table.window.settle()
+        return self._finish(deltas, draft, started)
 
     def _follow_keys(self, relation: Relation, delta: Delta) -> None:
         key = key_of(relation)
@@ -102,25 +109,33 @@ class Session:
             if count > 0:
                 keys[key(row)] = row
 
-    def _finish(self, deltas: Mapping[str, Delta], expired: int, started: float) -> Commit:
+    def _finish(self, deltas: Mapping[str, Delta], draft: Draft, started: float) -> Commit:
         seen = {
             name: changes
             for name, delta in deltas.items()
             if not is_auxiliary(name) and (changes := self._visible(name, delta))
         }
+        sizes = {name: totals(delta) for name, delta in seen.items()}
         self.version += 1
         commit = Commit(
             version=self.version,
             timestamp=wall_clock(),
-            inserted={name: n for name, delta in seen.items() if (n := totals(delta)[0])},
-            deleted={name: n for name, delta in seen.items() if (n := totals(delta)[1])},
+            inserted={name: inserted for name, (inserted, _) in sizes.items() if inserted},
+            deleted={name: deleted for name, (_, deleted) in sizes.items() if deleted},
             elapsed=time.perf_counter() - started,
-            metrics={"expired": expired},
+            metrics={
+                "rows_in": sum(sum(size) for name, size in sizes.items() if name not in self.definitions.views),
+                "rows_out": sum(sum(size) for name, size in sizes.items() if name in self.definitions.views),
+                "expired": draft.expired,
+                "evicted": draft.evicted,
+                **self.engine.metrics(),
+            },
         )
         for name, delta in seen.items():
             entry = Entry(commit.version, commit.timestamp, delta)
             self.history.record(name, entry)
             self.subscriptions.post(self.definitions.relations[name], entry)
+        self.history.trim(self.version)
         return commit
 
     def _visible(self, name: str, delta: Delta) -> Delta:

@@ -6,27 +6,27 @@ A step is a commit, or the attempt of one. WHENCE_STEPS=100000 runs that many.
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from tests.engines.local.machine_actions import Action, Advance, Changes, Delete, Insert, Row, Rules, Sql
 from tests.engines.local.machine_steps import TAKEN, runs
-from tests.engines.local.machine_twins import FIRST, LARGE, SMALL, Twins
+from tests.engines.local.machine_twins import LARGE, SMALL, Twins
 from tests.engines.local.machine_views import SETS, TABLES, ViewMaker
-from whence.database import Database
 from whence.model.schema import Column
 from whence.model.types import DATE, DOUBLE, STRING, TIMESTAMP
 from whence.model.updates import Commit
-from whence.session.batch import Batch
 
 SEEDS = st.integers(0, 2**32 - 1).map(Random)
-START = datetime.datetime.fromisoformat(FIRST)
+START = datetime.datetime(2026, 1, 1)
 STEPS_PER_RUN = 50
 MOST_VIEWS = 7
-Row = tuple[object, ...]
+PHASES = [Phase.generate]
 
 
 def picky(x: int | None) -> int | None:
@@ -39,26 +39,31 @@ def twist(x: int | None) -> int | None:
     return None if x is None else (x * 3 + 1) % 4
 
 
+def started(strategies: Sequence[str]) -> Twins:
+    twins = Twins(strategies)
+    for twin in twins.all:
+        twin.db.function("picky", picky, returns="INT")
+        twin.db.function("twist", twist, returns="INT")
+        twin.db.execute(TABLES)
+        twin.db.rules(SETS)
+        twin.db.advance(START)
+    return twins
+
+
 class Machine(RuleBasedStateMachine):
     strategies: tuple[str, ...] = SMALL
     nodes = 3
 
     def __init__(self) -> None:
         super().__init__()
-        self.twins = Twins(self.strategies)
+        self.twins = started(self.strategies)
         self.minute = 0
         self.made = 0
-        for twin in self.twins.all:
-            twin.db.function("picky", picky, returns="INT")
-            twin.db.function("twist", twist, returns="INT")
-            twin.db.execute(TABLES)
-            twin.db.rules(SETS)
-            twin.db.advance(FIRST)
         self.tables = frozenset(self.twins.db.catalog().relations)
 
-    def act(self, shown: str, action: object) -> Commit | None:
-        TAKEN["through the public interface"] += 1
-        return self.twins.act(shown, action)  # type: ignore[arg-type]
+    def act(self, action: Action) -> Commit | None:
+        TAKEN["of every strategy"] += 1
+        return self.twins.act(action)
 
     # Rows
 
@@ -79,47 +84,33 @@ class Machine(RuleBasedStateMachine):
     def row(self, rng: Random, table: str) -> Row:
         return tuple(self.value(rng, column) for column in self.twins.db.catalog().relations[table].columns)
 
-    def present(self, rng: Random, table: str) -> list[Row]:
+    def present(self, rng: Random, table: str) -> tuple[Row, ...]:
         """A row that is there, if there is one."""
         rows = sorted(self.twins.db.rows(table), key=repr)
-        return [rng.choice(rows)] if rows else []
+        return (rng.choice(rows),) if rows else ()
 
-    def changes(self, rng: Random, count: int) -> list[tuple[str, str, list[Row]]]:
+    def changes(self, rng: Random, count: int) -> list[Insert | Delete]:
         """Inserts and deletes of one batch. Tables lose more the fuller they are."""
-        found: list[tuple[str, str, list[Row]]] = []
+        found: list[Insert | Delete] = []
         for _ in range(count):
             table = rng.choice(sorted(self.tables))
             there = self.twins.db.table(table).num_rows
             chance = rng.random()
             if chance < there / 10:
-                found.append(("delete", table, self.present(rng, table)))
+                found.append(Delete(table, self.present(rng, table)))
             elif chance > 0.95:
                 again = self.present(rng, table)
-                found += [("delete", table, again), ("insert", table, again)]
+                found += [Delete(table, again), Insert(table, again)]
             elif self.twins.db.catalog().relations[table].key and chance > 0.4:
-                found += self.update(rng, table)
+                old = self.present(rng, table)
+                new = tuple((row[0], *self.row(rng, table)[1:]) for row in old)
+                found += [Delete(table, old), Insert(table, new)]
             else:
-                found.append(("insert", table, [self.row(rng, table)] * rng.choice((1, 1, 1, 2))))
+                found.append(Insert(table, (self.row(rng, table),) * rng.choice((1, 1, 1, 2))))
         return found
 
-    def update(self, rng: Random, table: str) -> list[tuple[str, str, list[Row]]]:
-        old = self.present(rng, table)
-        return [("delete", table, old), ("insert", table, [(row[0], *self.row(rng, table)[1:]) for row in old])]
-
-    def commit(self, changes: list[tuple[str, str, list[Row]]]) -> None:
-        def action(db: Database) -> Commit | None:
-            with db.batch() as batch:
-                self.fill(batch, changes)
-            return batch.commit
-
-        self.act(f"batch {changes}", action)
-
-    def fill(self, batch: Batch, changes: list[tuple[str, str, list[Row]]]) -> None:
-        for kind, table, rows in changes:
-            if kind == "insert":
-                batch.insert(table, rows)
-            else:
-                batch.delete(table, rows, missing="ignore")
+    def commit(self, changes: Sequence[Insert | Delete]) -> None:
+        self.act(Changes(tuple(changes)))
 
     # Definitions
 
@@ -130,7 +121,7 @@ class Machine(RuleBasedStateMachine):
         return ViewMaker(rng, self.twins.db.catalog().relations, self.tables)
 
     def execute(self, sql: str) -> None:
-        self.act(sql, lambda db: db.execute(sql))
+        self.act(Sql(sql))
 
     def new_view(self, rng: Random) -> None:
         self.made += 1
@@ -139,8 +130,7 @@ class Machine(RuleBasedStateMachine):
         elif rng.random() < 0.5:
             self.execute(f"CREATE VIEW v{self.made} AS {self.maker(rng).select()}")
         else:
-            text = self.maker(rng).rules(f"r{self.made}")
-            self.act(text, lambda db: db.rules(text))
+            self.act(Rules(self.maker(rng).rules(f"r{self.made}")))
 
     @initialize(rng=SEEDS)
     def begin(self, rng: Random) -> None:
@@ -182,8 +172,8 @@ class Machine(RuleBasedStateMachine):
     def change_nodes(self, rng: Random) -> None:
         """The tables that recursion walks along."""
         table = rng.choice(("link", "edge", "weight", "seen"))
-        gone = [("delete", table, self.present(rng, table)) for _ in range(rng.randint(0, 2))]
-        self.commit([*gone, ("insert", table, [self.row(rng, table) for _ in range(rng.randint(0, 2))])])
+        gone = [Delete(table, self.present(rng, table)) for _ in range(rng.randint(0, 2))]
+        self.commit([*gone, Insert(table, tuple(self.row(rng, table) for _ in range(rng.randint(0, 2))))])
 
     @rule(rng=SEEDS)
     def change_by_statement(self, rng: Random) -> None:
@@ -201,7 +191,7 @@ class Machine(RuleBasedStateMachine):
     def advance(self, minutes: int) -> None:
         self.minute += minutes
         moment = START + datetime.timedelta(minutes=self.minute)
-        if self.act(f"advance to {moment}", lambda db: db.advance(moment)) is None:
+        if self.act(Advance(moment)) is None:
             self.minute -= minutes
 
     @rule(rng=SEEDS)
@@ -210,7 +200,7 @@ class Machine(RuleBasedStateMachine):
         table = rng.choice(("link", "edge", "weight", "owner", "seen", "beat"))
         columns = self.twins.db.catalog().relations[table].columns
         bad = tuple(rng.randint(7, 9) if c.type.name == "INT" else None for c in columns)
-        self.commit([*self.changes(rng, 3), ("insert", table, [bad])])
+        self.commit([*self.changes(rng, 3), Insert(table, (bad,))])
 
     def teardown(self) -> None:
         self.twins.check_everything()
@@ -235,5 +225,6 @@ def test_every_strategy_follows(machine: type[Machine], share: float) -> None:
             max_examples=runs(share, STEPS_PER_RUN),
             stateful_step_count=STEPS_PER_RUN,
             suppress_health_check=list(HealthCheck),
+            phases=PHASES,
         ),
     )

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
+from whence.engines.local.measures import Forest, Meter, Work, Works, metrics
 from whence.engines.local.store import Store
 from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
@@ -29,6 +30,8 @@ class LocalEngine:
         self._stores: dict[str, Store] = {}
         self._choices: dict[tuple[str, ...], Choice] = {}
         self._of_relation: dict[str, Choice] = {}
+        self._forests: dict[tuple[str, ...], Forest] = {}
+        self._works: Works = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         kept = self._kept(analysis, functions)
@@ -44,7 +47,7 @@ class LocalEngine:
                 fresh.add(name)
                 parts = (component, analysis.relations, functions, stores, self._limits)
                 choices[name] = choose(self._maintenance, *parts)
-        deltas = _run(analysis, choices, update, fresh)
+        deltas, works = _run(analysis, choices, stores, update, fresh)
         # Views that are only defined differently have changed by the difference, for those who look from outside.
         replaced = {
             name: self._of_relation[name].maintainer.counts(name)
@@ -54,11 +57,15 @@ class LocalEngine:
         }
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
         self._of_relation = {name: choice for names, choice in choices.items() for name in names}
+        self._forests = {
+            names: choice.maintainer for names, choice in choices.items() if isinstance(choice.maintainer, Forest)
+        }
+        self._works = works
         self._settle(deltas)
         return {**deltas, **{name: _sum(dict(self.counts(name)), _minus(old)) for name, old in replaced.items()}}
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
-        deltas = _run(self._analysis, self._choices, update, set())
+        deltas, self._works = _run(self._analysis, self._choices, self._stores, update, set())
         self._settle(deltas)
         return deltas
 
@@ -71,6 +78,13 @@ class LocalEngine:
     def choice(self, relation: str) -> Choice | None:
         """How a view is maintained; None for a base table."""
         return self._of_relation.get(relation)
+
+    def metrics(self) -> Mapping[str, int | float]:
+        return metrics(self._works, self._forests)
+
+    def work(self, component: Component) -> Work | None:
+        """What the last change cost a component; None if it did not touch it."""
+        return self._works.get(component.relations)
 
     def _settle(self, deltas: Mapping[str, Delta]) -> None:
         for name, delta in deltas.items():
@@ -114,22 +128,33 @@ class LocalEngine:
 
 
 def _run(
-    analysis: Analysis, choices: Mapping[tuple[str, ...], Choice], update: Update, fresh: set[tuple[str, ...]]
-) -> dict[str, Delta]:
-    """What follows from an update. `fresh` components have never been built."""
+    analysis: Analysis,
+    choices: Mapping[tuple[str, ...], Choice],
+    stores: Mapping[str, Store],
+    update: Update,
+    fresh: set[tuple[str, ...]],
+) -> tuple[dict[str, Delta], Works]:
+    """What follows from an update, and the work it was. `fresh` components have never been built."""
     deltas: dict[str, Delta] = {name: delta for name, delta in update.deltas.items() if delta}
     touched: list[Choice] = []
+    meter = Meter()
     try:
         for component in analysis.components:
             choice = choices.get(component.relations)
             if choice is None:
                 continue
             inputs = {name: deltas[name] for name in reads(component) if name in deltas}
+            meter.start()
             if component.relations in fresh:
-                deltas.update(_first(choice, inputs))
+                outputs = _first(choice, inputs)
+                meter.stop(component.relations, inputs, outputs, (stores[name] for name in reads(component)))
             elif inputs:
                 touched.append(choice)
-                deltas.update(choice.maintainer.apply(inputs))
+                outputs = choice.maintainer.apply(inputs)
+                meter.stop(component.relations, inputs, outputs)
+            else:
+                continue
+            deltas.update(outputs)
     except BaseException:
         for choice in touched:
             choice.maintainer.undo()
@@ -138,7 +163,7 @@ def _run(
         choice.maintainer.settle()
     for name in fresh:
         choices[name].maintainer.settle()
-    return deltas
+    return deltas, meter.works
 
 
 def _first(choice: Choice, inputs: Mapping[str, Delta]) -> Mapping[str, Delta]:

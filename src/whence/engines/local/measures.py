@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -37,31 +37,31 @@ class Forest(Protocol):
 class Meter:
     """Writes down the work of one commit. Rows are counted once, however many components read them."""
 
-    def __init__(self, stores: Mapping[str, Store]) -> None:
+    def __init__(self) -> None:
         self.works: Works = {}
-        self._stores = stores
         self._sizes: dict[str, int] = {}
+        self._started = 0.0
 
-    def start(self) -> float:
-        return time.perf_counter()
+    def start(self) -> None:
+        self._started = time.perf_counter()
 
     def stop(
-        self, component: tuple[str, ...], started: float, inputs: Mapping[str, Delta], outputs: Mapping[str, Delta]
+        self,
+        component: tuple[str, ...],
+        inputs: Mapping[str, Delta],
+        outputs: Mapping[str, Delta],
+        built_from: Iterable[Store] = (),
     ) -> None:
-        elapsed = time.perf_counter() - started
-        rows_in, rows_out = (sum(self._size(*each) for each in deltas.items()) for deltas in (inputs, outputs))
-        self.works[component] = Work(rows_in, rows_out, elapsed)
+        """A component is done. One that was built has read all that was stored."""
+        elapsed = time.perf_counter() - self._started
+        stored = sum(len(store.counts) for store in built_from)
+        self.works[component] = Work(stored + self._rows(inputs), self._rows(outputs), elapsed)
 
-    def add_stored(self, component: tuple[str, ...], relations: set[str]) -> None:
-        """A component that was built has read all that was there."""
-        work = self.works[component]
-        stored = sum(len(self._stores[name].counts) for name in relations)
-        self.works[component] = Work(work.rows_in + stored, work.rows_out, work.elapsed)
-
-    def _size(self, name: str, delta: Delta) -> int:
-        if name not in self._sizes:
-            self._sizes[name] = sum(totals(delta))
-        return self._sizes[name]
+    def _rows(self, deltas: Mapping[str, Delta]) -> int:
+        for name, delta in deltas.items():
+            if name not in self._sizes:
+                self._sizes[name] = sum(totals(delta))
+        return sum(self._sizes[name] for name in deltas)
 
 
 def metrics(works: Works, forests: Mapping[tuple[str, ...], Forest]) -> dict[str, int | float]:

@@ -25,6 +25,7 @@ class ReferenceEngine:
         self._analysis = Analysis(Program(), {}, ())
         self._evaluator = Evaluator(self._analysis, NO_FUNCTIONS, limits)
         self._tables: dict[str, Table] = {}
+        self._evaluated = 0
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         kept = {
@@ -35,24 +36,33 @@ class ReferenceEngine:
         before, after = _definitions(self._analysis), _definitions(analysis)
         stale = {name for name in analysis.relations if name not in kept or before.get(name) != after.get(name)}
         evaluator = Evaluator(analysis, functions, self._limits)
-        tables, deltas = _bring_up_to_date(evaluator, dict.fromkeys(analysis.relations, EMPTY) | kept, update, stale)
-        self._analysis, self._evaluator, self._tables = analysis, evaluator, tables
+        tables, deltas, evaluated = _bring_up_to_date(
+            evaluator, dict.fromkeys(analysis.relations, EMPTY) | kept, update, stale
+        )
+        self._analysis, self._evaluator, self._tables, self._evaluated = analysis, evaluator, tables, evaluated
         return deltas
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
-        self._tables, deltas = _bring_up_to_date(self._evaluator, self._tables, update, stale=set())
+        self._tables, deltas, self._evaluated = _bring_up_to_date(self._evaluator, self._tables, update, stale=set())
         return deltas
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         return MappingProxyType(self._tables[relation].counts)
 
+    def metrics(self) -> Mapping[str, int | float]:
+        return {"components": self._evaluated}
+
 
 def _bring_up_to_date(
     evaluator: Evaluator, before: Mapping[str, Table], update: Update, stale: set[str]
-) -> tuple[dict[str, Table], dict[str, Delta]]:
-    """The tables after the update, and how they differ. What is stale counts as changed whatever the update says."""
+) -> tuple[dict[str, Table], dict[str, Delta], int]:
+    """The tables after the update, how they differ, and how many components were evaluated.
+
+    What is stale counts as changed whatever the update says.
+    """
     tables = dict(before)
     deltas: dict[str, Delta] = {}
+    evaluated = 0
     for name, delta in update.deltas.items():
         if delta:
             tables[name] = Table(_plus(before[name].counts, delta))
@@ -61,13 +71,14 @@ def _bring_up_to_date(
         concerned = {*component.relations, *_inputs(component)}
         if stale.isdisjoint(concerned) and deltas.keys().isdisjoint(concerned):
             continue
+        evaluated += 1
         for name, table in evaluator.component(component, tables).items():
             delta = _difference(table.counts, before[name].counts)
             if delta:
                 # An unchanged table keeps its indexes.
                 tables[name] = table
                 deltas[name] = delta
-    return tables, deltas
+    return tables, deltas, evaluated
 
 
 def _inputs(component: Component) -> Iterator[str]:

@@ -9,8 +9,6 @@ from typing import Any
 from sqlglot import exp
 
 from whence.errors import (
-    EvaluationError,
-    TypeMismatchError,
     UnknownNameError,
     UnsupportedError,
     did_you_mean,
@@ -25,7 +23,7 @@ from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.types import to_type
 from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Call, Cast, Constant, Term
+from whence.model.terms import Call, Constant, Term
 
 BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+",

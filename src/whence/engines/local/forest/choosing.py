@@ -9,7 +9,8 @@ from whence.engines.local.forest.compiling import compile_component
 from whence.engines.local.forest.costly import CostForest
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.maintainer import ForestMaintainer
-from whence.engines.local.forest.plain import PlainForest
+from whence.engines.local.forest.plain import OverDeletingForest, PlainForest
+from whence.engines.local.forest.values import NotCompiledError
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.model.schema import Relation
@@ -24,3 +25,14 @@ def forest_for(
     if compiled.values:
         return CostForest(component, relations, stores, compiled, interner, limits)
     return PlainForest(component, relations, stores, compiled, interner)
+
+
+def over_deleting_forest_for(
+    component: Component, relations: Mapping[str, Relation], stores: Mapping[str, Store]
+) -> ForestMaintainer:
+    """The same for delete and re-derive, which keeps no provenance to speak of, and knows no costs here."""
+    interner = Interner()
+    compiled = compile_component(component, relations, interner, keep_spares=False)
+    if compiled.values:
+        raise NotCompiledError("min or max")
+    return OverDeletingForest(component, relations, stores, compiled, interner)

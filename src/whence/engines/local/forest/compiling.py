@@ -64,14 +64,19 @@ class Compiled:
     registers: int
 
 
-def compile_component(component: Component, relations: Mapping[str, Relation], interner: Interner) -> Compiled:
+def compile_component(
+    component: Component, relations: Mapping[str, Relation], interner: Interner, *, keep_spares: bool = True
+) -> Compiled:
     """Raises NotCompiledError, with the reason, for rules of another shape."""
-    return _Compiler(component, relations, interner).compile()
+    return _Compiler(component, relations, interner, keep_spares).compile()
 
 
 class _Compiler:
-    def __init__(self, component: Component, relations: Mapping[str, Relation], interner: Interner) -> None:
+    def __init__(
+        self, component: Component, relations: Mapping[str, Relation], interner: Interner, keep_spares: bool
+    ) -> None:
         self.component = component
+        self.keep_spares = keep_spares
         self.relations = relations
         self.interner = interner
         self.own = set(component.relations)
@@ -217,7 +222,7 @@ class _CompiledRule:
         recursive = sum(atom.relation in compiler.own for atom in self.atoms)
         aggregated = any(isinstance(t, Aggregate) for t in rule.head.terms)
         # The derivations of a rule with two recursive atoms outnumber its tuples by far: those are looked up again.
-        self.stored = recursive <= 1 or bool(compiler.values)
+        self.stored = (recursive <= 1 and compiler.keep_spares) or bool(compiler.values)
         self.value: ValuePlan | None = None
         used_in_value: set[str] = set()
         if aggregated:

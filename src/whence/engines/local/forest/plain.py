@@ -9,6 +9,7 @@ import numpy as np
 from whence.engines.local.forest import growing, pruning
 from whence.engines.local.forest.layout import ALIVE, NODES, NOTHING, RELATION, STATUS, Array
 from whence.engines.local.forest.maintainer import ForestMaintainer
+from whence.engines.local.forest.over_deleting import over_delete
 from whence.engines.local.forest.rows import ForestDelta
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -42,12 +43,16 @@ class PlainForest(ForestMaintainer):
         walk = np.zeros(7, np.int64)
         count = int(self._forest.counters[NODES])
         dead, back = np.empty(count, np.int32), np.empty(count, np.int32)
+        self._mark(roots, dead, walk)
         while pruning.prune(self._forest, self._rules, roots, dead, back, walk, self._work) == growing.NEEDS_ROOM:
             self._more_room()
         self.last_dead = int(walk[pruning.DEAD_COUNT])
         touched = dead[: self.last_dead]
         gone: Array = touched[self._forest.nodes[touched, STATUS] & ALIVE == 0]
         return gone
+
+    def _mark(self, roots: Array, dead: Array, walk: Array) -> None:
+        """Before the walks: provenance tells what is dead, so there is nothing to mark."""
 
     def _deltas(self, removed: Array, added: Array) -> Mapping[str, Delta]:
         if len(removed) and len(added):
@@ -62,3 +67,10 @@ class PlainForest(ForestMaintainer):
             if len(come) or len(gone):
                 found[name] = ForestDelta(self._decoders[name], self._cells(name, come), self._cells(name, gone))
         return found
+
+
+class OverDeletingForest(PlainForest):
+    """Delete and re-derive: the same forest, whose live derivations are not asked."""
+
+    def _mark(self, roots: Array, dead: Array, walk: Array) -> None:
+        over_delete(self._forest, self._rules, roots, dead, walk, self._work)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lark import Token
-
 from whence.errors import DuplicateNameError, ParseError, TypeMismatchError, UnknownNameError, did_you_mean
 from whence.lang.datalog import syntax
 from whence.lang.datalog.limits import deeper

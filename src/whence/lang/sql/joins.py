@@ -78,8 +78,11 @@ class _Reader:
                 query = node.this if isinstance(node, exp.Subquery) else node
                 around = block.child(opaque=True)
                 drafts, distinct = self.lowering.parts(self.lowering, query, around)
-                name = self.lowering.fresh_name(node.alias or "derived")
-                lowered = self.lowering.emit(name, drafts, distinct=distinct, span=span)
+                hint = node.alias or "derived"
+                if len(drafts) == 1 and drafts[0].block.free:
+                    lowered = self.lowering.complete(drafts[0], hint, drafts[0].when_empty)
+                else:
+                    lowered = self.lowering.emit(self.lowering.fresh_name(hint), drafts, distinct=distinct, span=span)
                 self.add_scope(block, self._pass_through(around, lowered), node.alias or None, node, span)
                 for join in node.args.get("joins") or ():
                     self.add_join(block, join)

@@ -18,7 +18,7 @@ from whence.model.program import Program, Signature
 from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Column, Relation, owner
 from whence.model.span import Source, Span
-from whence.model.terms import Aggregate, Cast, Constant, Term, Variable
+from whence.model.terms import Aggregate, Cast, Constant, Term, Variable, Wildcard
 from whence.model.types import INT, NULL
 
 
@@ -189,6 +189,29 @@ class Lowering:
             # A group has at least one row, so only its argument can make the aggregate NULL.
             return Typed(typed.type, not grouped or infer(term.argument, environment, self.signatures).nullable)
         return typed
+
+    def complete(self, draft: Draft, hint: str, fallback: Sequence[Term] | None) -> Lowered:
+        """The draft's rows, and the fallback where it has none: for those values from outside, or at all."""
+        found = self.emit(self.fresh_name(hint), [draft], distinct=draft.distinct, span=draft.span)
+        outer = draft.block.outer
+        if fallback is None or outer is None:
+            return found
+        present, missing = outer.child(), outer.child()
+        values = self.read(present, found, draft.span)
+        free = tuple(missing.import_variable(Variable(name)) for name in found.free)
+        missing.negations.append(Atom(found.relation.name, (*free, *(Wildcard() for _ in values)), span=draft.span))
+        drafts = [
+            Draft(block, [replace(o, term=t, given=False) for o, t in zip(draft.outputs, terms, strict=True)])
+            for block, terms in ((present, values), (missing, fallback))
+        ]
+        return self.emit(self.fresh_name("value"), drafts, distinct=True, span=draft.span)
+
+    def completed(self, draft: Draft) -> Draft:
+        """An aggregate without GROUP BY, with its row also where it is over nothing, read back as a draft."""
+        block = draft.block.sibling()
+        terms = self.read(block, self.complete(draft, "grouped", draft.when_empty), draft.span)
+        outputs = [replace(o, term=t) for o, t in zip(draft.outputs, terms, strict=True)]
+        return Draft(block, outputs, distinct=draft.distinct, span=draft.span, single=draft.single)
 
     def project(self, draft: Draft, hint: str) -> Draft:
         """The same rows, read back from a relation of their own."""

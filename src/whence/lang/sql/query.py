@@ -108,6 +108,8 @@ def _is_distinct(query: exp.Expr) -> bool:
 
 def _plain(lowering: Lowering, draft: Draft, *, keep: bool = False) -> Draft:
     """A draft that can stand beside others: without aggregates, and (unless kept) without a DISTINCT of its own."""
+    if draft.when_empty is not None and draft.block.free:
+        return lowering.completed(draft)
     if draft.aggregated or (draft.distinct and not keep):
         return lowering.project(draft, "grouped" if draft.aggregated else "distinct")
     return draft

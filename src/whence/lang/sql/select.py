@@ -108,9 +108,13 @@ def _draft_groups(
 
     leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
     computed = [Output(a.function, a, given=False) for a in aggregates]
-    table = lowering.emit(
-        lowering.fresh_name("grouped"), [Draft(block, [*leading, *computed])], distinct=not aggregates
-    )
+    if having is not None and not groups and block.free:
+        # HAVING is asked of the group of nothing, too.
+        nothing = tuple(_of_nothing(lowering, block, a) for a in aggregates)
+        table = lowering.complete(Draft(block, computed), "grouped", nothing)
+    else:
+        parts = [Draft(block, [*leading, *computed])]
+        table = lowering.emit(lowering.fresh_name("grouped"), parts, distinct=not aggregates)
     grouped = Grouped(block)
     terms = lowering.read(grouped, table, None)
     grouped.learn(
@@ -176,10 +180,11 @@ def _direct(lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups:
         elif aggregate_calls(inner) or inner.find(exp.Query) is not None:
             return None
         else:
-            term = block.resolve_term(translate(lowering, block, inner))
-            if term not in groups:
+            term = translate(lowering, block, inner)
+            group = block.resolve_term(term)
+            if group not in groups:
                 return None
-            seen.add(term)
+            seen.add(group)
         outputs.append(_named(node, term, lowering.span(node), at))
     return outputs if seen == set(groups) else None
 

@@ -39,13 +39,13 @@ def exists(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None,
 
 def member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
     """Keep what is IN the query."""
-    draft = _reader(lowering, block, query, span)
+    draft = _reader(lowering, block, query)
     semi_join(lowering, block, _matching(lowering, row, draft, span), span, negated=False)
 
 
 def not_member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
     """Keep what is NOT IN the query, which with a NULL on either side is nothing that can be told."""
-    draft = _reader(lowering, block, query, span)
+    draft = _reader(lowering, block, query)
     if not _nullable(lowering, block, row, draft):
         semi_join(lowering, block, _matching(lowering, row, draft, span), span, negated=True)
         return
@@ -82,17 +82,11 @@ def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -
     fallback = (
         draft.when_empty[0] if draft.when_empty else Constant(None, lowering.typed(output.term, draft.block).type)
     )
-    found = lowering.emit(lowering.fresh_name("scalar"), [draft], distinct=False, span=span)
-    always = draft.when_empty is not None and not found.free
-    left_out_anyway = strict and isinstance(fallback, Constant) and fallback.value is None
-    if always or left_out_anyway:
-        return _read(block, found, span)
-    present = block.child()
-    value = lowering.read(present, found, span)[0]
-    missing = block.child()
-    missing.negations.append(_import_call(missing, found, span))
-    drafts = [Draft(present, [Output(output.name, value)]), Draft(missing, [Output(output.name, fallback)])]
-    return _read(block, lowering.emit(lowering.fresh_name("value"), drafts, distinct=True, span=span), span)
+    if strict and isinstance(fallback, Constant) and fallback.value is None:
+        # Without a value the row is left out anyway.
+        return _read(block, lowering.emit(lowering.fresh_name("scalar"), [draft], distinct=False, span=span), span)
+    always = draft.when_empty is not None and not draft.block.free
+    return _read(block, lowering.complete(draft, "scalar", None if always else (fallback,)), span)
 
 
 def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Term:
@@ -109,7 +103,7 @@ def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | 
 
 def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> Term:
     """Whether the row is IN the query, as a value: TRUE, FALSE, or NULL where a NULL leaves it open."""
-    draft = _reader(lowering, block, query, span)
+    draft = _reader(lowering, block, query)
     if not _nullable(lowering, block, row, draft):
         equal = _set_of(lowering, _matching(lowering, row, draft, span), "in", span)
         yes, no = block.child(), block.child()
@@ -133,13 +127,11 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
 # Parts
 
 
-def _reader(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Draft:
+def _reader(lowering: Lowering, block: Block, query: exp.Expr) -> Draft:
     """The query as a draft whose block holds all of it."""
     draft = lowering.draft(query, block)
     if draft.when_empty is not None and draft.block.free:
-        raise UnsupportedError(
-            "IN over a correlated aggregate without GROUP BY is not supported", span=span, hint="use ="
-        )
+        return lowering.completed(draft)
     return _read_back(lowering, draft)
 
 

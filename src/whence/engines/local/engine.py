@@ -45,7 +45,8 @@ class LocalEngine:
                     choices[name] = self._choices[name]
                     continue
                 fresh.add(name)
-                parts = (component, analysis.relations, functions, stores, self._limits)
+                below = {read: stores[read] for read in reads(component)}
+                parts = (component, analysis.relations, functions, below, self._limits)
                 choices[name] = choose(self._maintenance, *parts)
         deltas, works = _run(analysis, choices, stores, update, fresh)
         # Views that are only defined differently have changed by the difference, for those who look from outside.

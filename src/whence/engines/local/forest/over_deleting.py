@@ -1,0 +1,66 @@
+"""Delete and re-derive, the way without provenance: first everything that could have depended on what is deleted goes.
+
+It is here to be compared with: in a well connected graph nearly everything could have depended on a deleted link.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+
+from whence.engines.local.forest.layout import (
+    ALIVE,
+    ARITY,
+    DEAD,
+    FORWARD,
+    FORWARDS,
+    GONE,
+    LONGEST,
+    NOTED,
+    NOTHING,
+    PLAN_RULE,
+    RELATION,
+    ROW,
+    STATUS,
+    WIDEST,
+    Array,
+    Forest,
+    Rules,
+)
+from whence.engines.local.forest.matching import advance, begin, make_head
+from whence.engines.local.forest.pruning import BACK_COUNT, DEAD_COUNT, PHASE, POSITION, lose
+from whence.engines.local.forest.tuples import find
+
+
+@nb.njit(cache=True)
+def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: Array, work: Array) -> None:
+    """Mark everything that has a derivation from the roots as dead; `pruning.prune` goes on from there."""
+    nodes, slots, index_slots, index_state = forest.nodes, forest.slots, forest.index_slots, forest.index_state
+    plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
+    relations, indexes, numbers, columns = rules.relations, rules.indexes, rules.numbers, rules.shape[WIDEST]
+    count, done = 0, -len(roots)
+    while done < count:
+        # What is to go is still joined with: the derivations are those from before.
+        node = roots[done + len(roots)] if done < 0 else dead[done]
+        done += 1
+        relation = nodes[node, RELATION]
+        first = relations[relation, FORWARD]
+        for plan in range(first, first + relations[relation, FORWARDS]):
+            if not begin(
+                nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
+            ):
+                continue
+            rule = plans[plan, PLAN_RULE]
+            while advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+                head_relation = make_head(heads, relations, rule, work)
+                head, _ = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
+                if head != NOTHING and nodes[head, STATUS] & (ALIVE | NOTED) == ALIVE:
+                    nodes[head, STATUS] |= NOTED
+                    dead[count] = head
+                    count += 1
+    for at in range(count):
+        nodes[dead[at], STATUS] = (nodes[dead[at], STATUS] & ~NOTED) | DEAD
+    for at in range(len(roots)):
+        nodes[roots[at], STATUS] &= ~ALIVE
+        forest.counters[GONE] += 1
+        lose(nodes, forest.derivations, forest.counters, rules.shape[LONGEST], roots[at])
+    walk[DEAD_COUNT], walk[BACK_COUNT], walk[POSITION], walk[PHASE] = count, 0, 0, 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -211,3 +211,7 @@ class _Counts(Mapping[Row, int]):
 
     def __len__(self) -> int:
         return len(self._forest.alive(self._relation))
+
+    def items(self) -> ItemsView[Row, int]:
+        # All at once: looking up each row that was just read would take far longer.
+        return dict.fromkeys(self._forest.rows(self._relation), 1).items()

@@ -42,7 +42,7 @@ def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
 
 
 def more_room(forest: Forest, rules: Rules, work: Array) -> Forest:
-    """The same forest with twice the room wherever there is too little."""
+    """The same forest with more room wherever there is too little."""
     count = int(forest.counters[NODES])
     if count >= len(forest.nodes):
         best = longer(forest.best) if len(forest.best) else forest.best
@@ -62,7 +62,7 @@ def more_room(forest: Forest, rules: Rules, work: Array) -> Forest:
 
 
 def longer(array: Array) -> Array:
-    """The array with twice its length; what is beyond is not set."""
-    twice = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
-    twice[: len(array)] = array
-    return twice
+    """The array with four times its length; what is beyond is not set, and so takes no memory yet."""
+    longer_array = np.empty((4 * len(array), *array.shape[1:]), array.dtype)
+    longer_array[: len(array)] = array
+    return longer_array

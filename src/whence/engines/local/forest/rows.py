@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import Array
@@ -20,12 +20,16 @@ class Decoder:
         self.cost = cost
 
     def rows(self, columns: Array, costs: Sequence[Value]) -> list[Row]:
+        return list(zip(*self.cells(columns, costs), strict=True))
+
+    def cells(self, columns: Array, costs: Sequence[Value]) -> list[Sequence[Value]]:
+        """The rows column by column."""
         cells: list[Sequence[Value]] = [()] * len(self.types)
         for at, position in enumerate(self.positions):
             cells[position] = self.interner.decode(columns[:, at])
         if self.cost is not None:
             cells[self.cost] = costs
-        return list(zip(*cells, strict=True))
+        return cells
 
 
 class ForestDelta(CountedDelta):
@@ -43,6 +47,11 @@ class ForestDelta(CountedDelta):
     def totals(self) -> tuple[int, int]:
         return len(self._come[0]), len(self._gone[0])
 
+    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
+        come, gone = self._decoder.cells(*self._come), self._decoder.cells(*self._gone)
+        counts = [1] * len(self._come[0]) + [-1] * len(self._gone[0])
+        return [[*more, *less] for more, less in zip(come, gone, strict=True)], counts
+
     def _decoded(self) -> Mapping[Row, int]:
         if self._rows is None:
             self._rows = dict.fromkeys(self._decoder.rows(*self._gone), -1)
@@ -57,3 +66,6 @@ class ForestDelta(CountedDelta):
 
     def __len__(self) -> int:
         return sum(self.totals)
+
+    def items(self) -> ItemsView[Row, int]:
+        return self._decoded().items()

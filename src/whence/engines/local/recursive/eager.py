@@ -246,9 +246,9 @@ class EagerAbsorption(Strategy):
     # State
 
     def _formula_of(self, relation: str, row: Row) -> Formula:
-        if relation in self._inputs:
-            return variable((relation, row))
-        return self._sent.get((relation, row), FALSE)
+        if relation in self._own:
+            return self._sent.get((relation, row), FALSE)
+        return variable((relation, row))
 
     def _enter(self, place: Place) -> None:
         self._add(*place)

@@ -7,13 +7,17 @@ itself, and what is left depends on the order of events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from whence.analysis.components import Component
 from whence.analysis.order import Define, Match, order_body
 from whence.analysis.wording import relation_named
-from whence.model.rules import Rule
-from whence.model.terms import Term, variables
+from whence.model.rules import Atom, Rule
+from whence.model.terms import Aggregate, Call, Cast, Skolem, Term, variables, walk
+
+# The variables of a body with a moving value, and where it comes from: a relation, and the variable it was read into.
+Sources: TypeAlias = dict[str, set[tuple[str, str]]]
 
 
 def unfounded(component: Component) -> str | None:
@@ -46,6 +50,42 @@ def moving_columns(component: Component) -> dict[str, set[int]]:
     return columns
 
 
+def saturates(component: Component) -> bool:
+    """Whether a value could improve upon itself around a cycle and then come to rest.
+
+    It cannot if each value is computed from a value of every atom of the component in the body, and either by sums
+    alone, which never come to rest, or by bounds that only make values worse, `greatest` for min and `least` for max.
+    """
+    aggregates = {term.function for rule in component.rules for term in rule.head.terms if isinstance(term, Aggregate)}
+    bounds = {"greatest"} if aggregates == {"min"} else {"least"} if aggregates == {"max"} else set()
+    columns = moving_columns(component)
+    used = {name for rule in component.rules for name in _computing(rule, _sources(rule, columns))}
+    is_passed_on = all(_passes_on(rule, columns) for rule in component.rules)
+    return not (is_passed_on and (used <= {"+", "-"} or used <= bounds))
+
+
+def _passes_on(rule: Rule, columns: Mapping[str, set[int]]) -> bool:
+    """Whether every value of the head depends on one of each atom of the component."""
+    sources = _sources(rule, columns)
+    terms = [rule.head.terms[at] for at in rule.aggregates] or rule.head.terms
+    for literal in rule.body:
+        if isinstance(literal, Atom) and literal.relation in columns:
+            read = {variable.name for at in columns[literal.relation] for variable in variables(literal.terms[at])}
+            depends = [any(read & {name for _, name in found} for found in _read(term, sources)) for term in terms]
+            if not (all(depends) if rule.aggregates else any(depends)):
+                return False
+    return True
+
+
+def _computing(rule: Rule, sources: Sources) -> Iterator[str]:
+    """By what moving values are computed from moving ones."""
+    defined = [step.term for step in order_body(rule) if isinstance(step, Define)]
+    for term in (*rule.head.terms, *defined):
+        for part in walk(term):
+            if isinstance(part, Call | Cast | Skolem) and any(_read(part, sources)):
+                yield part.function if isinstance(part, Call) else type(part).__name__
+
+
 def _passed_on(component: Component) -> dict[str, set[str]]:
     """Plain relations, and the plain relations of the component that they take a moving value from."""
     columns = moving_columns(component)
@@ -54,25 +94,25 @@ def _passed_on(component: Component) -> dict[str, set[str]]:
         if rule.head.relation not in component.aggregated:
             sources = _sources(rule, columns)
             for term in rule.head.terms:
-                for relations in _read(term, sources):
-                    passed.setdefault(rule.head.relation, set()).update(relations - component.aggregated)
+                for read in _read(term, sources):
+                    plain = {relation for relation, _ in read} - component.aggregated
+                    passed.setdefault(rule.head.relation, set()).update(plain)
     return passed
 
 
-def _sources(rule: Rule, columns: dict[str, set[int]]) -> dict[str, set[str]]:
-    """The variables with a moving value, and the relations that it comes from."""
-    sources: dict[str, set[str]] = {}
+def _sources(rule: Rule, columns: Mapping[str, set[int]]) -> Sources:
+    sources: Sources = {}
     for step in order_body(rule):
         match step:
             case Match(atom=atom):
                 for position in columns.get(atom.relation, ()):
                     for variable in variables(atom.terms[position]):
-                        sources.setdefault(variable.name, set()).add(atom.relation)
+                        sources.setdefault(variable.name, set()).add((atom.relation, variable.name))
             case Define(variable=variable, term=term):
-                for relations in _read(term, sources):
-                    sources.setdefault(variable.name, set()).update(relations)
+                for read in _read(term, sources):
+                    sources.setdefault(variable.name, set()).update(read)
     return sources
 
 
-def _read(term: Term, sources: dict[str, set[str]]) -> Iterator[set[str]]:
+def _read(term: Term, sources: Sources) -> Iterator[set[tuple[str, str]]]:
     return (sources[variable.name] for variable in variables(term) if variable.name in sources)

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from whence.engines.local.recursive.facts import Derivation, Fact, Head
-from whence.engines.local.recursive.inputs import Change
+from whence.engines.local.recursive.inputs import Change, Changed
 from whence.engines.local.recursive.matching import Matcher
+from whence.engines.local.recursive.steps import Source
 from whence.engines.local.recursive.walks import Walks
 from whence.model.types import Row
 
 
 class Recorded(Walks):
-    """Death follows the recorded derivations from body to head. What a head rests on is always on record."""
+    """Death follows the recorded derivations from body to head. Whatever is in a proof is always on record."""
 
     @abstractmethod
-    def rests_on(self, derivation: Derivation) -> bool:
-        """Whether the head dies when this derivation of it breaks."""
+    def resting_on(self, derivation: Derivation) -> Iterable[Fact]:
+        """The facts that die when this derivation breaks."""
 
-    def broken(self, change: Change) -> list[Head]:
+    def broken(self, change: Change) -> list[Fact]:
         lost = list(self._refuted(change))
         for derivation in lost:
             self._records.forget(derivation)
         for name, rows in change.vanished.items():
             for row in rows:
                 lost += self._records.drop_input(name, row)
-        return [derivation.head for derivation in lost if self.rests_on(derivation)]
+        return self._hit(lost)
 
-    def above(self, fact: Fact) -> list[Head]:
-        return [derivation.head for derivation in fact.users if self.rests_on(derivation)]
+    def above(self, fact: Fact) -> list[Fact]:
+        return self._hit(fact.users)
+
+    def followers(self, fact: Fact) -> list[Head]:
+        return [derivation.head for derivation in fact.users]
 
     def body(self, matcher: Matcher, rows: Sequence[Row]) -> tuple[Fact, ...]:
         own, records = self._records.facts, self._records
@@ -40,20 +44,53 @@ class Recorded(Walks):
             ]
         )
 
-    def adopt(self, derivation: Derivation) -> None:
-        self._records.count_live(derivation, 1)
-        if derivation.live == 1 and not self._kept[derivation.rule.number]:
-            self._records.record(derivation)
+    def adopt(self, fact: Fact, proof: Iterable[Derivation]) -> None:
+        proof = tuple(proof)
+        self._records.prove(fact, proof)
+        for derivation in proof:
+            self._records.count_live(derivation, 1)
+            if derivation.live == 1 and not self._kept[derivation.rule.number]:
+                self._records.record(derivation)
 
-    def release(self, derivation: Derivation) -> None:
-        self._records.count_live(derivation, -1)
-        if not derivation.live and not self._kept[derivation.rule.number]:
-            self._records.forget(derivation)
+    def release(self, fact: Fact) -> None:
+        for derivation in fact.proof:
+            self._records.count_live(derivation, -1)
+            if not derivation.live:
+                if not self._kept[derivation.rule.number]:
+                    self._records.forget(derivation)
+                # What has retired may have been here for this one only.
+                self._mortal += [other for other in derivation.body if not other.visible]
+
+    def retire(self, fact: Fact) -> None:
+        self._records.show(fact, visible=False)
+
+    def bury(self, fact: Fact) -> None:
+        if fact.alive:
+            for derivation in [*fact.users, *fact.derivations.values()]:
+                if not derivation.live:
+                    self._records.forget(derivation)
+            if fact.users:
+                return
+            self.release(fact)
+            self._records.kill(fact)
+        self._records.remove(fact)
+
+    def _hit(self, derivations: Iterable[Derivation]) -> list[Fact]:
+        lost = list(derivations)
+        self._doubtful += self._in_doubt(derivation.head for derivation in lost)
+        return [fact for derivation in lost for fact in self.resting_on(derivation)]
 
     def _refuted(self, change: Change) -> Iterator[Derivation]:
         """The recorded derivations that need the absence of a row that has appeared."""
-        for matcher, found in self._rules.refuted(change, self._before):
+        for matcher, found in self._rules.refuted(change, {**self._before, **self._with_retired()}):
             head = self._records.heads(matcher.relation).get(found.head)
             key = (matcher.number, *self.body(matcher, found.body))
             if head is not None and key in head.derivations:
                 yield head.derivations[key]
+
+    def _with_retired(self) -> dict[str, Source]:
+        """The relations with facts that have retired, as what has been concluded from them sees them."""
+        rows: dict[str, dict[Row, int]] = {}
+        for fact in self._records.retired:
+            rows.setdefault(fact.relation, {})[fact.row] = 1
+        return {name: Changed(self._own[name], retired) for name, retired in rows.items()}

@@ -17,6 +17,8 @@ class Records:
         self.facts: dict[str, dict[Row, Fact]] = {name: {} for name in own}
         self.below: dict[str, dict[Row, Fact]] = {name: {} for name in below}
         self.groups: dict[str, dict[Row, Group]] = {name: {} for name in bests}
+        # What is alive and not visible.
+        self.retired: dict[Fact, None] = {}
         self._bests = bests
         self._journal = journal
 
@@ -24,12 +26,12 @@ class Records:
         """The facts of a relation by row, or its groups by their key."""
         return self.groups[relation] if relation in self.groups else self.facts[relation]
 
-    def fact(self, relation: str, row: Row) -> Fact:
+    def fact(self, relation: str, row: Row, group: Group | None = None) -> Fact:
         """The fact of a row of the component; one that was unknown is not alive yet."""
         facts = self.facts[relation]
         fact = facts.get(row)
         if fact is None:
-            fact = facts[row] = Fact(relation, row, alive=False)
+            fact = facts[row] = Fact(relation, row, group)
             self._journal.note(facts.pop, row)
         return fact
 
@@ -46,7 +48,7 @@ class Records:
         facts = self.below[relation]
         fact = facts.get(row)
         if fact is None:
-            fact = facts[row] = Fact(relation, row, alive=True)
+            fact = facts[row] = Fact(relation, row, present=True)
             self._journal.note(facts.pop, row)
         return fact
 
@@ -71,23 +73,33 @@ class Records:
             _unlink(derivation)
             self._journal.note(_link, derivation)
 
-    def revive(self, fact: Fact, live: Derivation | None, depth: int) -> None:
-        self._journal.note(_restore, fact, fact.alive, fact.live)
-        fact.alive = True
-        fact.live = live
-        fact.depth = depth
+    def prove(self, fact: Fact, proof: tuple[Derivation, ...]) -> None:
+        self._change(fact, fact.visible, True, proof)
+
+    def show(self, fact: Fact, visible: bool) -> None:
+        self._change(fact, visible, fact.alive, fact.proof)
 
     def kill(self, fact: Fact) -> None:
-        self._journal.note(_restore, fact, fact.alive, fact.live)
-        fact.alive = False
-        fact.live = None
+        self._change(fact, False, False, ())
+
+    def _change(self, fact: Fact, visible: bool, alive: bool, proof: tuple[Derivation, ...]) -> None:
+        self._journal.note(self._set, fact, fact.visible, fact.alive, fact.proof)
+        self._set(fact, visible, alive, proof)
+
+    def _set(self, fact: Fact, visible: bool, alive: bool, proof: tuple[Derivation, ...]) -> None:
+        fact.visible = visible
+        fact.alive = alive
+        fact.proof = proof
+        _include(self.retired, fact, alive and not visible)
+        if fact.group is not None:
+            _include(fact.group.versions, fact, alive)
 
     def choose(self, group: Group, at: int, derivation: Derivation | None) -> None:
         """The best derivation for an aggregate of the group."""
         self._journal.note(group.chosen.__setitem__, at, group.chosen[at])
         group.chosen[at] = derivation
 
-    def represent(self, group: Group, fact: Fact | None) -> None:
+    def represent(self, group: Group, fact: Fact) -> None:
         """The fact that stands for the group."""
         self._journal.note(setattr, group, "fact", group.fact)
         group.fact = fact
@@ -125,6 +137,8 @@ def _unlink(derivation: Derivation) -> None:
         fact.users.pop(derivation, None)
 
 
-def _restore(fact: Fact, alive: bool, live: Derivation | None) -> None:
-    fact.alive = alive
-    fact.live = live
+def _include(facts: dict[Fact, None], fact: Fact, is_in: bool) -> None:
+    if is_in:
+        facts[fact] = None
+    else:
+        facts.pop(fact, None)

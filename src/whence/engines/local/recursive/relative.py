@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whence.engines.local.recursive.facts import Derivation, Group
+from whence.engines.local.recursive.facts import Derivation, Fact
 from whence.engines.local.recursive.matching import Matcher
 from whence.engines.local.recursive.recorded import Recorded
 
@@ -15,6 +15,9 @@ class Relative(Recorded):
     def keeps(self, matcher: Matcher) -> bool:  # noqa: ARG002
         return True
 
-    def rests_on(self, derivation: Derivation) -> bool:
+    def resting_on(self, derivation: Derivation) -> list[Fact]:
         head = derivation.head
-        return not isinstance(head, Group) or head.has_best(derivation.ranks)
+        if isinstance(head, Fact):
+            return [head]
+        is_best = head.has_best(derivation.ranks)
+        return [fact for fact in head.versions if derivation in fact.proof or (is_best and fact is head.fact)]

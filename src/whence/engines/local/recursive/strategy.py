@@ -21,11 +21,6 @@ from whence.model.types import Row
 from whence.model.updates import Delta
 
 OWING = "a relation that it reads has rows with a count below zero"
-RESTLESS = "its values improve upon themselves around a cycle"
-
-
-class RestlessError(Exception):
-    """A commit that comes to no end in this strategy, though it may in another."""
 
 
 class Strategy(ABC):
@@ -66,24 +61,14 @@ class Strategy(ABC):
 
     def build(self) -> Mapping[str, Delta]:
         if any(count < 0 for store in self._inputs.values() for count in store.counts.values()):
-            self._give_up(OWING)
-        if self.reason is None:
-            try:
-                return self.begin()
-            except RestlessError:
-                self._give_up(RESTLESS)
-        return self._recompute.build()
+            self._give_up()
+        return self.begin() if self.reason is None else self._recompute.build()
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         change = change_of(self._inputs, deltas)
         if change.owing:
-            self._give_up(OWING)
-        if self.reason is None:
-            try:
-                return self.follow(change)
-            except RestlessError:
-                self._give_up(RESTLESS)
-        return self._recompute.apply(deltas)
+            self._give_up()
+        return self.follow(change) if self.reason is None else self._recompute.apply(deltas)
 
     def settle(self) -> None:
         self._new_reason = False
@@ -102,11 +87,10 @@ class Strategy(ABC):
             return self._recompute.counts(relation)
         return MappingProxyType(self._own[relation].counts)
 
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self) -> None:
         """Recompute from now on, unless this commit is taken back."""
         if self.reason is None:
-            self._journal.undo()
-            self.reason = reason
+            self.reason = OWING
             self._new_reason = True
             self._recompute.resume({name: store.counts for name, store in self._own.items()})
 

@@ -20,24 +20,23 @@ from whence.engines.local.recursive.bests import NO_VALUE
 from whence.engines.local.recursive.facts import Derivation, Fact, Group, Head
 from whence.engines.local.recursive.inputs import Change
 from whence.engines.local.recursive.matching import Found, Matcher
+from whence.engines.local.recursive.moving import moving_columns
 from whence.engines.local.recursive.records import Records
 from whence.engines.local.recursive.steps import Sources
-from whence.engines.local.recursive.strategy import RestlessError, Strategy
+from whence.engines.local.recursive.strategy import Strategy
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
 
-# A commit in which groups settle ever anew this often is not worth going on with.
-MOST_WAVES = 30
-
 
 class Walks(Strategy):
-    """A group, which is what an aggregated relation has in place of facts, is dead when one of its best values is. It
-    settles in the order of its value, through a priority queue, so that most groups settle once only. When it settles
-    on another row than before, the former row dies, once everything else has come to rest: what was made from it has
-    then been improved upon, and dies alone.
+    """A group, which is what an aggregated relation has in place of facts, settles in the order of its value, through
+    a priority queue, so that most groups settle once only. When it settles on a better row, the former one retires.
+
+    Plain relations that hold a min or max lose the rows that came from a retired one, unless those have another reason
+    to be there. Such rows are in doubt until everything else has come to rest.
     """
 
     def __init__(
@@ -50,9 +49,12 @@ class Walks(Strategy):
     ) -> None:
         super().__init__(component, relations, functions, stores, limits)
         self._records = Records(component.relations, stores, self._rules.bests, self._journal)
+        self._following = {
+            name for name, columns in moving_columns(component).items() if columns and name not in component.aggregated
+        }
         kinds = sorted({bests.kind for bests in self._rules.bests.values()})
         self._lanes = {name: kinds.index(bests.kind) for name, bests in self._rules.bests.items()}
-        # The rules whose every derivation is on record, by number.
+        # The rules whose every derivation is on record, by number; the others are probed backwards.
         self._kept = [self.keeps(matcher) for matcher in self._rules.all]
         self._probed = {
             name: [matcher for matcher in matchers if not self._kept[matcher.number]]
@@ -65,35 +67,46 @@ class Walks(Strategy):
         """Whether every derivation by this rule is kept on record; otherwise they are searched for again."""
 
     @abstractmethod
-    def broken(self, change: Change) -> Iterable[Head]:
-        """The heads that a change of the input takes a derivation from."""
+    def broken(self, change: Change) -> Iterable[Fact]:
+        """The facts that may rest on what a change of the input takes away."""
 
     @abstractmethod
-    def above(self, fact: Fact) -> Iterable[Head]:
-        """The heads that may rest on a fact which is dead."""
+    def above(self, fact: Fact) -> Iterable[Fact]:
+        """The facts that may rest on one which is dead."""
+
+    @abstractmethod
+    def followers(self, fact: Fact) -> Iterable[Head]:
+        """The heads of derivations that need a fact to be visible."""
 
     @abstractmethod
     def body(self, matcher: Matcher, rows: Sequence[Row]) -> tuple[Fact, ...]:
         """The facts of a body, given its rows in the order of the text."""
 
     @abstractmethod
-    def adopt(self, derivation: Derivation) -> None:
-        """Its head rests on a derivation from now on."""
+    def adopt(self, fact: Fact, proof: Iterable[Derivation]) -> None:
+        """The fact is alive by these derivations."""
 
     @abstractmethod
-    def release(self, derivation: Derivation) -> None:
-        """Its head no longer rests on a derivation."""
+    def release(self, fact: Fact) -> None:
+        """The fact is dead."""
+
+    @abstractmethod
+    def retire(self, fact: Fact) -> None:
+        """The fact is no longer visible, though it has its proof."""
+
+    @abstractmethod
+    def bury(self, fact: Fact) -> None:
+        """The commit ends, and the fact is not visible."""
 
     def _start(self, before: Sources, after: Sources) -> None:
         """A commit begins: nothing is dead, nothing is under way."""
         self._before: Sources = {**before, **self._own}
         self._after: Sources = {**after, **self._own}
-        # What the last wave of deaths took, everything that may have to be buried, and the rows that are new.
         self._dead: list[Head] = []
+        # Everything that may have to be buried, and the facts that are new to their relation.
         self._mortal: list[Head] = []
-        self._fresh: list[Fact] = []
-        self._deaths = 0
-        self._superseded: list[Fact] = []
+        self._fresh: dict[Fact, None] = {}
+        self._doubtful: list[Fact] = []
         self._queue: deque[Fact] = deque()
         self._heap: list[tuple[int, Any, int, Group]] = []
         self._ticket = count()
@@ -111,59 +124,43 @@ class Walks(Strategy):
 
     def follow(self, change: Change) -> Mapping[str, Delta]:
         self._start(change.before, change.after)
-        self._kill(self.broken(change), [])
-        # From now on a proof is looked for among what will be there.
-        self._before = self._after
+        self._kill(self.broken(change))
         for matcher, found in self._rules.gained(change, self._after):
             self._derive(matcher, found, 1)
+        self._reprove()
         return self._finish()
 
     def _finish(self) -> Mapping[str, Delta]:
-        waves = 0
-        while True:
-            self._reprove()
-            self._spread()
-            if not self._superseded:
-                return self._bury()
-            waves += 1
-            if waves > MOST_WAVES:
-                raise RestlessError
-            superseded, self._superseded = self._superseded, []
-            # A former row can have become the best again meanwhile.
-            self._kill([], [fact for fact in superseded if not fact.alive])
+        self._spread()
+        self._dispel()
+        return self._bury()
 
     # Dead
 
-    def _kill(self, heads: Iterable[Head], facts: Sequence[Fact]) -> None:
-        """Let these heads die, and everything that may rest on them or on these facts, which are dead already."""
-        self._dead = []
-        todo = list(facts)
-        for head in heads:
-            self._die(head, todo)
+    def _kill(self, facts: Iterable[Fact]) -> None:
+        """Let these facts die, and everything that may rest on them."""
+        todo: list[Fact] = []
+        for fact in facts:
+            self._die(fact, todo)
         for fact in todo:
-            for head in self.above(fact):
-                self._die(head, todo)
+            for other in self.above(fact):
+                self._die(other, todo)
 
-    def _die(self, head: Head, todo: list[Fact]) -> None:
-        if not head.alive:
+    def _die(self, fact: Fact, todo: list[Fact]) -> None:
+        if not fact.alive:
             return
-        self._deaths += 1
-        self._dead.append(head)
-        self._mortal.append(head)
-        if isinstance(head, Fact):
-            if head.live is not None:
-                self.release(head.live)
-            self._records.kill(head)
-            todo.append(head)
-            return
-        for at, derivation in enumerate(head.chosen):
-            if derivation is not None:
-                self.release(derivation)
-                self._records.choose(head, at, None)
-        assert head.fact is not None
-        self._records.kill(head.fact)
-        self._mortal.append(head.fact)
-        todo.append(head.fact)
+        group = fact.group
+        if group is None:
+            self._dead.append(fact)
+        elif group.fact is fact:
+            for at in range(len(group.chosen)):
+                self._records.choose(group, at, None)
+            self._dead.append(group)
+            self._mortal.append(group)
+        self.release(fact)
+        self._records.kill(fact)
+        self._mortal.append(fact)
+        todo.append(fact)
 
     # Re-prove
 
@@ -182,7 +179,7 @@ class Walks(Strategy):
                     self._wait(head, 1)
 
     def _reprove_fact(self, fact: Fact) -> None:
-        if fact.alive:
+        if fact.visible:
             return
         for derivation in fact.derivations.values():
             if derivation.holds:
@@ -199,7 +196,7 @@ class Walks(Strategy):
         while self._queue or self._heap:
             if self._queue:
                 fact = self._queue.popleft()
-                if fact.alive:
+                if fact.visible:
                     self._carry_on(fact)
             else:
                 self._settle(heappop(self._heap)[-1])
@@ -208,26 +205,27 @@ class Walks(Strategy):
         """Derive what follows from a fact that is new, or has come back."""
         depth = fact.depth + 1
         places = self._rules.readers[fact.relation]
-        if fact.row in self._own[fact.relation].counts:
+        rows = self._own[fact.relation].counts
+        if fact.row in rows:
             for derivation in list(fact.users):
                 if derivation.holds:
                     self._offer(derivation.head, derivation, depth)
             places = [place for place in places if not self._kept[place[0].number]]
         else:
             self._add(fact.relation, fact.row)
-            self._fresh.append(fact)
-            if fact.live is not None:
+            self._fresh[fact] = None
+            if fact.group is None:
                 # Some of what has died may still be among the rows.
-                self._brake.check_size(len(self._own[fact.relation].counts) - self._deaths, fact.live.rule.rule)
+                self._brake.check_size(len(rows) - len(self._mortal), fact.proof[0].rule.rule)
         for matcher, position in places:
             for found in matcher.through(position, fact.row, self._after):
                 self._derive(matcher, found, depth)
 
     def _derive(self, matcher: Matcher, found: Found, depth: int) -> bool:
-        """Take a way to satisfy a body into account; tell whether all of it is alive."""
+        """Take a way to satisfy a body into account; tell whether all of it is visible."""
         body = self.body(matcher, found.body)
         is_kept = self._kept[matcher.number]
-        if not is_kept and not all(fact.alive for fact in body):
+        if not is_kept and not all(fact.visible for fact in body):
             # Whoever comes back will find it again.
             return False
         bests = self._rules.bests.get(matcher.relation)
@@ -238,8 +236,6 @@ class Walks(Strategy):
         else:
             head = self._records.group(matcher.relation, found.head)
             ranks = bests.ranks(found.values)
-        if not head.alive:
-            self._mortal.append(head)
         derivation = Derivation(matcher, head, body, found.values, ranks)
         if is_kept:
             known = head.derivations.get(derivation.key)
@@ -248,27 +244,32 @@ class Walks(Strategy):
             else:
                 derivation = known
             if not derivation.holds:
+                if not head.visible:
+                    self._mortal.append(head)
                 return False
         self._offer(head, derivation, depth)
         return True
 
     def _offer(self, head: Head, derivation: Derivation, depth: int) -> None:
-        """A derivation that holds. A fact that is alive has no use for it, a group only if it is better."""
+        """A derivation that holds. A visible fact has no use for it, a group only if it is better."""
         if isinstance(head, Group):
             for at, rank in enumerate(derivation.ranks):
                 best = head.chosen[at]
                 if best is None or rank < best.ranks[at]:
-                    if best is not None:
-                        self.release(best)
-                    self.adopt(derivation)
                     self._records.choose(head, at, derivation)
                     self._wait(head, depth)
-        elif not head.alive:
+        elif not head.visible:
             if depth > self._brake.depth:
                 raise self._brake.too_deep(head.row, derivation.rule.rule)
-            self.adopt(derivation)
-            self._records.revive(head, derivation, depth)
-            self._queue.append(head)
+            self._appear(head, (derivation,), depth)
+
+    def _appear(self, fact: Fact, proof: Iterable[Derivation], depth: int) -> None:
+        if not fact.alive:
+            # One that has retired keeps its proof: the new one may rest on it.
+            self.adopt(fact, proof)
+        self._records.show(fact, visible=True)
+        fact.depth = depth
+        self._queue.append(fact)
 
     def _wait(self, group: Group, depth: int) -> None:
         """The group's best values have changed: it settles when it is its turn."""
@@ -282,46 +283,67 @@ class Walks(Strategy):
         chosen = [None if best is None else best.values[at] for at, best in enumerate(group.chosen)]
         row = bests.row(group.key, chosen)
         former = group.fact
-        if former is not None and former.alive:
+        if former is not None and former.visible:
             if former.row == row:
                 return
-            self._records.kill(former)
-            self._mortal.append(former)
-            self._superseded.append(former)
+            self._retire(former)
+        proof = dict.fromkeys(best for best in group.chosen if best is not None)
         if group.depth > self._brake.depth:
-            rule = next((best.rule for best in group.chosen if best), self._rules.deriving[group.relation][0])
+            rule = next(iter(proof)).rule if proof else self._rules.deriving[group.relation][0]
             raise self._brake.too_deep(row, rule.rule)
-        fact = self._records.fact(group.relation, row)
-        self._records.revive(fact, None, group.depth)
+        fact = self._records.fact(group.relation, row, group)
         self._records.represent(group, fact)
-        # It may be superseded yet.
+        self._appear(fact, proof, group.depth)
+
+    # Doubt
+
+    def _retire(self, fact: Fact) -> None:
+        self._doubtful += self._in_doubt(self.followers(fact))
+        self.retire(fact)
         self._mortal.append(fact)
-        self._queue.append(fact)
+
+    def _in_doubt(self, heads: Iterable[Head]) -> list[Fact]:
+        """Of heads that lose a derivation, those that must have one whose body is visible."""
+        if not self._following:
+            return []
+        return [head for head in heads if isinstance(head, Fact) and head.relation in self._following]
+
+    def _dispel(self) -> None:
+        # It grows on the way.
+        for fact in self._doubtful:
+            if fact.visible and not self._is_derived(fact):
+                self._retire(fact)
+
+    def _is_derived(self, fact: Fact) -> bool:
+        return any(derivation.holds for derivation in fact.derivations.values()) or any(
+            all(other.visible for other in self.body(matcher, found.body))
+            for matcher in self._probed[fact.relation]
+            for found in matcher.backwards(fact.row, self._after)
+        )
 
     # Gone
 
     def _bury(self) -> Mapping[str, Delta]:
         deltas: dict[str, dict[Row, int]] = {}
-        fresh = set(self._fresh)
         for fact in self._fresh:
-            if fact.alive:
+            if fact.visible:
                 deltas.setdefault(fact.relation, {})[fact.row] = 1
+        # It grows on the way.
         for head in self._mortal:
-            if head.alive:
+            if head.visible:
                 continue
-            if isinstance(head, Group):
-                self._bury_group(head)
-            elif self._records.facts[head.relation].get(head.row) is head:
-                self._records.remove(head)
+            if isinstance(head, Fact):
                 if head.row in self._own[head.relation].counts:
                     self._remove(head.relation, head.row)
-                    if head not in fresh:
+                    if head not in self._fresh:
                         deltas.setdefault(head.relation, {})[head.row] = -1
+                if self._records.facts[head.relation].get(head.row) is head:
+                    self.bury(head)
+                    if head.group is not None:
+                        self._mortal.append(head.group)
+            elif not head.versions and self._records.groups[head.relation].get(head.key) is head:
+                self._records.remove(head)
         for fact in self._fresh:
-            if fact.live is not None:
-                self._brake.check_size(len(self._own[fact.relation].counts), fact.live.rule.rule)
+            if fact.visible and fact.group is None:
+                self._brake.check_size(len(self._own[fact.relation].counts), fact.proof[0].rule.rule)
         return deltas
-
-    def _bury_group(self, group: Group) -> None:
-        if self._records.groups[group.relation].get(group.key) is group:
-            self._records.remove(group)

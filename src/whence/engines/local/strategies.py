@@ -64,7 +64,7 @@ def choose(
         if maintenance == "dred":
             return Choice(over_deleting_forest_for(component, relations, stores), "dred", "asked for: compiled")
         if maintenance not in RECURSIVE:
-            forest = forest_for(component, relations, stores, limits)
+            forest = forest_for(*parts)
             return Choice(forest, "absorption", "recursive: a compiled proof forest")
     except NotCompiledError as why:
         if maintenance not in RECURSIVE:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from whence.analysis.components import Component
+from whence.engines.engine import Functions
 from whence.engines.local.forest.compiling import compile_component
 from whence.engines.local.forest.costly import CostForest
 from whence.engines.local.forest.interning import Interner
@@ -17,13 +18,17 @@ from whence.model.schema import Relation
 
 
 def forest_for(
-    component: Component, relations: Mapping[str, Relation], stores: Mapping[str, Store], limits: Limits
+    component: Component,
+    relations: Mapping[str, Relation],
+    functions: Functions,
+    stores: Mapping[str, Store],
+    limits: Limits,
 ) -> ForestMaintainer:
     """Raises NotCompiledError, with the reason, where the kernels do not know the rules."""
     interner = Interner()
     compiled = compile_component(component, relations, interner)
     if compiled.values:
-        return CostForest(component, relations, stores, compiled, interner, limits)
+        return CostForest(component, relations, stores, compiled, interner, functions, limits)
     return PlainForest(component, relations, stores, compiled, interner)
 
 

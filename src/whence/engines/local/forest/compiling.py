@@ -202,6 +202,7 @@ class _Compiler:
             numbers=self.interner.numbers(),
             costs=_operations(costs),
             constants=np.array(constants or [0], number_type),
+            limit=np.array([np.inf if floating else 2.0**63 - 1024]),
             bounds=np.array([(0, 0) if v is None else v.bounds for v in own_values], number_type).reshape(-1, 2),
             shape=np.array([width, max(1, *(len(r.atoms) for r in rules))], np.int32),
         )

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from whence.analysis.components import Component
+from whence.engines.engine import Functions
 from whence.engines.local.forest import growing, improving
 from whence.engines.local.forest.compiling import Compiled
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
     ALIVE,
     BODY,
+    CHEAPENED,
     COLUMNS,
     DERIVATIONS,
     LIVE,
@@ -28,6 +30,7 @@ from whence.engines.local.forest.maintainer import ForestMaintainer
 from whence.engines.local.forest.room import longer
 from whence.engines.local.forest.rows import ForestDelta
 from whence.engines.local.forest.worsening import worsen
+from whence.engines.local.recursive.absorption import Absorption
 from whence.engines.local.recursive.endless import Brake
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
@@ -47,12 +50,40 @@ class CostForest(ForestMaintainer):
         stores: Mapping[str, Store],
         compiled: Compiled,
         interner: Interner,
+        functions: Functions,
         limits: Limits,
     ) -> None:
         self._component = component
+        self._functions = functions
+        self._general: Absorption | None = None
         self._limits = limits
         self._stack = np.zeros(compiled.rules.costs.shape[1] + 1, compiled.rules.constants.dtype)
         super().__init__(component, relations, stores, compiled, interner)
+
+    # A derivation that is cheaper than what it rests on breaks the order that the walks go by. What is there is right
+    # still, but from the next change on the general strategy, which looks out for that, takes over.
+
+    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        if self._general is None and self._forest.counters[CHEAPENED]:
+            self._general = Absorption(self._component, self._relations, self._functions, self._stores, self._limits)
+            self._general.build()
+            self._general.settle()
+        return super().apply(deltas) if self._general is None else self._general.apply(deltas)
+
+    def settle(self) -> None:
+        if self._general is None:
+            super().settle()
+        else:
+            self._general.settle()
+
+    def undo(self) -> None:
+        if self._general is None:
+            super().undo()
+        else:
+            self._general.undo()
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        return super().counts(relation) if self._general is None else self._general.counts(relation)
 
     def _start(self) -> None:
         super()._start()

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import numba as nb
+import numpy as np
 
 from whence.engines.local.forest.layout import (
     ADD,
     BODY,
+    BODY_LENGTH,
+    CHEAPENED,
     END,
     GREATEST,
     LEAST,
     MULTIPLY,
     PUSH_BEST,
     PUSH_CONSTANT,
+    RELATION,
     RULE,
+    SIGN,
     SUBTRACT,
     Array,
 )
 
 
 @nb.njit(cache=True, forceinline=True)
-def cost_of(derivations: Array, number: int, best: Array, costs: Array, constants: Array, stack: Array) -> float:
-    """The cost by postfix operations; a rule without any gives 0."""
+def cost_of(
+    derivations: Array, number: int, best: Array, costs: Array, constants: Array, limit: Array, stack: Array
+) -> tuple[float, bool]:
+    """The cost by postfix operations, and whether a sum has overflown; a rule without operations gives 0."""
     rule = derivations[number, RULE]
+    overflown = False
     size = 0
     at = 0
     stack[0] = 0
@@ -39,8 +47,11 @@ def cost_of(derivations: Array, number: int, best: Array, costs: Array, constant
             left, right = stack[size - 1], stack[size]
             if operation == ADD:
                 stack[size - 1] = left + right
+                # As machine numbers overflow wraps around, and may not be looked for afterwards.
+                overflown |= abs(np.float64(left) + np.float64(right)) > limit[0]
             elif operation == SUBTRACT:
                 stack[size - 1] = left - right
+                overflown |= abs(np.float64(left) - np.float64(right)) > limit[0]
             elif operation == MULTIPLY:
                 stack[size - 1] = left * right
             elif operation == LEAST:
@@ -48,4 +59,28 @@ def cost_of(derivations: Array, number: int, best: Array, costs: Array, constant
             elif operation == GREATEST:
                 stack[size - 1] = max(left, right)
         at += 1
-    return stack[0]
+    return stack[0], overflown
+
+
+@nb.njit(cache=True, forceinline=True)
+def holds(
+    nodes: Array,
+    derivations: Array,
+    counters: Array,
+    number: int,
+    best: Array,
+    heads: Array,
+    relations: Array,
+    bounds: Array,
+    relation: int,
+    cost: float,
+) -> bool:
+    """Whether the head's column can hold the cost; notes when it is better than that of a tuple it rests on."""
+    sign = relations[relation, SIGN]
+    if not sign:
+        return True
+    for atom in range(heads[derivations[number, RULE], BODY_LENGTH]):
+        node = derivations[number, BODY + atom]
+        if relations[nodes[node, RELATION], SIGN] and sign * cost < sign * best[node]:
+            counters[CHEAPENED] = 1
+    return bounds[relation, 0] <= cost <= bounds[relation, 1]

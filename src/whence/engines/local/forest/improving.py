@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numba as nb
 
-from whence.engines.local.forest.costs import cost_of
+from whence.engines.local.forest.costs import cost_of, holds
 from whence.engines.local.forest.growing import (
     DONE,
     FINISHED,
@@ -117,7 +117,7 @@ def improve(
     index_slots, index_state, best = forest.index_slots, forest.index_state, forest.best
     plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
     relations, indexes, numbers = rules.relations, rules.indexes, rules.numbers
-    costs, constants, bounds = rules.costs, rules.constants, rules.bounds
+    costs, constants, bounds, limit = rules.costs, rules.constants, rules.bounds, rules.limit
     columns, longest = rules.shape[WIDEST], rules.shape[LONGEST]
     while True:
         if walk[HEAP] >= len(heap_keys) or walk[NOTES] >= len(noted):
@@ -132,8 +132,10 @@ def improve(
             if head == NOTHING:
                 head = add(nodes, slots, counters, relation, work, ROW, arity, slot)
             number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
-            cost = cost_of(derivations, number, best, costs, constants, stack)
-            if relations[relation, SIGN] and not bounds[relation, 0] <= cost <= bounds[relation, 1]:
+            cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
+            if overflown or not holds(
+                nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
+            ):
                 return OUT_OF_BOUNDS
             offer(nodes, best, relations, head, number, cost, noted, before, heap_keys, heap_nodes, walk)
             walk[FOUND] = 0
@@ -149,9 +151,11 @@ def improve(
             head = derivations[number, HEAD]
             walk[USE] = derivations[number, BODY + longest + walk[USE] % longest]
             if head != NOTHING:
-                cost = cost_of(derivations, number, best, costs, constants, stack)
+                cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
                 relation = nodes[head, RELATION]
-                if relations[relation, SIGN] and not bounds[relation, 0] <= cost <= bounds[relation, 1]:
+                if overflown or not holds(
+                    nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
+                ):
                     return OUT_OF_BOUNDS
                 offer(nodes, best, relations, head, number, cost, noted, before, heap_keys, heap_nodes, walk)
             continue

@@ -36,8 +36,9 @@ USABLE = ALIVE | PENDING | DEAD
 # Fields of a derivation. After BODY comes one node per body atom, after those the next use of that node.
 HEAD, RULE, NEXT_OF_HEAD, BODY = range(4)
 
-# Entries of `counters`.
-NODES, DERIVATIONS, LOST, GONE = range(4)
+# Entries of `counters`. CHEAPENED tells whether a derivation ever gave its head a better cost than a tuple that it
+# rests on had: then the order of costs is not the order in which tuples rest on each other.
+NODES, DERIVATIONS, LOST, GONE, CHEAPENED = range(5)
 
 # Fields of an index's state: where its slots begin, how many they are less one, how many are taken.
 START, MASK, KEYS = range(3)
@@ -91,6 +92,7 @@ class Rules(NamedTuple):
     numbers: Array  # int64 [value]: what an interned value is as a number, for comparisons
     costs: Array  # int32 [rule, operation, 2]: how a rule computes its cost
     constants: Array  # like `best`: the numbers in those computations
+    limit: Array  # float64 [1]: sums beyond it overflow
     bounds: Array  # like `best` [relation, 2]: the smallest and largest cost that its type holds
     shape: Array  # int32: columns of the widest tuple, body atoms of the longest rule
 

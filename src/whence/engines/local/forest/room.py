@@ -37,7 +37,7 @@ def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
         index_slots=np.full(indexes * _SMALLEST, NOTHING, np.int32),
         index_state=state,
         derivations=np.empty((_SMALLEST, BODY + 2 * rules.shape[LONGEST]), np.int32),
-        counters=np.zeros(4, np.int64),
+        counters=np.zeros(5, np.int64),
     )
 
 

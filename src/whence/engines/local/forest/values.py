@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -58,11 +59,11 @@ class ValueColumn:
             case types.INT:
                 return -(2**31), 2**31 - 1
             case types.BIGINT:
-                return -(2**62), 2**62
+                return -(2**63), 2**63 - 1
             case DecimalType(precision=precision):
                 largest = 10 ** min(precision, 18) - 1
                 return -largest, largest
-        return float("-inf"), float("inf")
+        return -sys.float_info.max, sys.float_info.max
 
 
 @dataclass(frozen=True)
@@ -140,8 +141,8 @@ def plan_value(
             case Cast(term=inner, type=type_) if type_ == target:
                 push(inner)
             case Call(function=function, arguments=(left, right)) if function in _OPERATIONS:
-                if function == "*" and isinstance(target, DecimalType):
-                    raise NotCompiledError("a product of DECIMAL costs")
+                if function == "*" and (target not in (types.INT, types.DOUBLE) or layout.MULTIPLY in dict(operations)):
+                    raise NotCompiledError("a product of costs that might not fit")
                 push(left)
                 push(right)
                 operations.append((_OPERATIONS[function], 0))

@@ -51,7 +51,8 @@ def worsen(
     The heap has room for every use of every derivation, the other arrays for every node.
     """
     nodes, derivations, counters, best = forest.nodes, forest.derivations, forest.counters, forest.best
-    heads, relations, costs, constants = rules.heads, rules.relations, rules.costs, rules.constants
+    heads, relations, costs = rules.heads, rules.relations, rules.costs
+    constants, limit = rules.constants, rules.limit
     longest = rules.shape[LONGEST]
     count = 0
     for at in range(len(roots)):
@@ -75,7 +76,7 @@ def worsen(
         number = nodes[node, FIRST]
         while number != NOTHING:
             if derivations[number, HEAD] == node and outside(nodes, derivations, heads, number):
-                cost = cost_of(derivations, number, best, costs, constants, stack)
+                cost, _ = cost_of(derivations, number, best, costs, constants, limit, stack)
                 if nodes[node, LIVE] == NOTHING or sign * cost < sign * best[node]:
                     best[node] = cost
                     nodes[node, LIVE] = number
@@ -93,7 +94,7 @@ def worsen(
             number = use // longest
             head = derivations[number, HEAD]
             if head != NOTHING and nodes[head, STATUS] & DEAD and outside(nodes, derivations, heads, number):
-                cost = cost_of(derivations, number, best, costs, constants, stack)
+                cost, _ = cost_of(derivations, number, best, costs, constants, limit, stack)
                 sign = relations[nodes[head, RELATION], SIGN]
                 if nodes[head, LIVE] == NOTHING or sign * cost < sign * best[head]:
                     best[head] = cost

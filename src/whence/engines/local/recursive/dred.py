@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
@@ -14,7 +14,6 @@ from whence.engines.local.recursive.walks import Walks
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.model.schema import Relation
-from whence.model.types import Row
 
 
 class DRed(Walks):
@@ -52,8 +51,9 @@ class DRed(Walks):
                     if head is not None:
                         yield head
 
-    def body(self, matcher: Matcher, rows: Sequence[Row]) -> tuple[Fact, ...]:
-        return tuple([self._records.facts[matcher.positive[position]][rows[position]] for position in matcher.own])
+    def body(self, matcher: Matcher, found: Found) -> tuple[Fact, ...]:
+        facts, names, rows = self._records.facts, matcher.positive, found.body
+        return tuple([facts[names[position]][rows[position]] for position in matcher.own])
 
     def adopt(self, fact: Fact, proof: Iterable[Derivation]) -> None:
         self._records.prove(fact, tuple(proof))

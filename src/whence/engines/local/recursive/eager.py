@@ -35,8 +35,8 @@ class EagerAbsorption(Strategy):
 
     The price is paid on insertion. A tuple has exponentially many supports in a dense graph; this is for small state.
 
-    In a group, a value that is not the best keeps its supports, and is propagated once it is the best. A rule with
-    negations adds a variable to each way to satisfy it, which is true as long as the negations hold.
+    That no row has some key is a variable like a row that is there. In a group, a value that is not the best keeps its
+    supports, and is propagated once it is the best.
     """
 
     def __init__(
@@ -86,10 +86,8 @@ class EagerAbsorption(Strategy):
 
     def follow(self, change: Change) -> Mapping[str, Delta]:
         self._start(change.before)
-        struck: list[Hashable] = [
-            (matcher.number, found.body) for matcher, found in self._rules.refuted(change, self._sources)
-        ]
-        struck += [(name, row) for name, rows in change.vanished.items() for row in rows]
+        struck: list[Hashable] = [(name, row) for name, rows in change.vanished.items() for row in rows]
+        struck += self._rules.refuted(change)
         self._strike(struck)
         self._sources = {**change.after, **self._own}
         # All at once, because a row that is derived is there at once.
@@ -147,8 +145,7 @@ class EagerAbsorption(Strategy):
             given[at] if at in given else self._formula_of(name, row)
             for at, (name, row) in enumerate(zip(matcher.positive, found.body, strict=True))
         ]
-        if matcher.negative:
-            factors.append(variable((matcher.number, found.body)))
+        factors += map(variable, zip(matcher.absences, found.absent, strict=True))
         formula = times(factors)
         if not formula:
             return

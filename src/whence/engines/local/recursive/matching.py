@@ -9,7 +9,7 @@ from whence.engines.engine import Functions
 from whence.engines.local.counting.terms import Terms, columns
 from whence.engines.local.recursive.steps import Binding, Extend, Sources, extension, pattern_key
 from whence.incremental.body import Body
-from whence.incremental.plan import Flip, Plan, Probe
+from whence.incremental.plan import Flip, Missing, Pattern, Plan, Probe
 from whence.incremental.planner import make_plan
 from whence.model.rules import Atom, Negation, Rule
 from whence.model.schema import Relation
@@ -18,20 +18,21 @@ from whence.model.types import Row, Type
 
 
 class Found(NamedTuple):
-    """One way to satisfy a body: the head's plain terms, the arguments of its aggregates, and the rows of the positive
-    atoms in the order of the text.
+    """One way to satisfy a body: the head's plain terms and the arguments of its aggregates; in the order of the text,
+    the rows of the positive atoms, and for the negated ones the keys that no row has.
     """
 
     head: Row
     values: Row
     body: tuple[Row, ...]
+    absent: tuple[Row, ...]
 
 
 class Matcher:
     """A rule, and the plans to satisfy it, each made when it is first needed.
 
-    `positive` and `negative` are the relations of its atoms and of its negated atoms, `own` the places among the
-    positive ones that belong to the component.
+    `positive` are the relations of its atoms, `own` the places among them that belong to the component, and `absences`
+    what its negated atoms ask for.
     """
 
     def __init__(
@@ -55,11 +56,12 @@ class Matcher:
         self._atoms = [at for at, literal in enumerate(rule.body) if isinstance(literal, Atom)]
         self._negations = [at for at, literal in enumerate(rule.body) if isinstance(literal, Negation)]
         self.positive = tuple(literal.relation for literal in rule.body if isinstance(literal, Atom))
-        self.negative = tuple(literal.atom.relation for literal in rule.body if isinstance(literal, Negation))
         self.own = tuple(at for at, relation in enumerate(self.positive) if relation in own)
         self._whole: _Search | None = None
         self._by_literal: dict[int, _Search] = {}
         self._by_head: _Search | None = None
+        self.absences = tuple(self._pattern(literal) for literal in self._negations)
+        self._keys = [pattern_key(pattern, relations[pattern.relation]) for pattern in self.absences]
 
     def all(self, sources: Sources) -> Iterator[Found]:
         """Every way to satisfy the body."""
@@ -76,6 +78,10 @@ class Matcher:
         """The ways that this row stands against, at that place among the negated atoms, if no source had it."""
         search = self._starting(self._negations[position])
         return search.run((search.first(row), ()), sources)
+
+    def absence_key(self, position: int, row: Row) -> Row:
+        """The key of which the negated atom at that place says that no row has it, while this one does."""
+        return self._keys[position](row)
 
     def backwards(self, head: Row, sources: Sources) -> Iterator[Found]:
         """The ways that lead to these plain terms of the head."""
@@ -100,7 +106,12 @@ class Matcher:
             first = self._first(plan)
             if isinstance(plan.steps[0], Probe):
                 del steps[0]
-        return _Search(first, steps, *self._head(terms), self._in_order(plan))
+        return _Search(first, steps, *self._head(terms), self._in_order(plan), self._absent(plan, terms))
+
+    def _pattern(self, literal: int) -> Pattern:
+        first = make_plan(self._body, self._size, literal).steps[0]
+        assert isinstance(first, Flip), "a plan begins with its trigger"
+        return first.pattern
 
     def _first(self, plan: Plan) -> Callable[[Row], Row]:
         """The slots after the first step, which starts from a given row."""
@@ -148,11 +159,25 @@ class Matcher:
         order = [probed.index(literal) for literal in self._atoms]
         return lambda rows: tuple([rows[place] for place in order])
 
+    def _absent(self, plan: Plan, terms: Terms) -> Callable[[Row], tuple[Row, ...]] | None:
+        """The keys of the negated atoms."""
+        if not self._negations:
+            return None
+        by_literal: dict[int, Callable[[Row], Row]] = {}
+        for step in plan.steps:
+            match step:
+                case Missing(literal=literal, keys=keys):
+                    by_literal[literal] = terms.row(keys)
+                case Flip(literal=literal, pattern=pattern):
+                    by_literal[literal] = columns(range(len(pattern.positions) + len(pattern.widened)))
+        in_order = [by_literal[literal] for literal in self._negations]
+        return lambda slots: tuple([key(slots) for key in in_order])
+
 
 class _Search:
     """A plan, ready to run from what is known at its start."""
 
-    __slots__ = ("_head", "_in_order", "_steps", "_values", "first")
+    __slots__ = ("_absent", "_head", "_in_order", "_steps", "_values", "first")
 
     def __init__(
         self,
@@ -161,17 +186,24 @@ class _Search:
         head: Callable[[Row], Row],
         values: Callable[[Row], Row],
         in_order: Callable[[tuple[Row, ...]], tuple[Row, ...]] | None,
+        absent: Callable[[Row], tuple[Row, ...]] | None,
     ) -> None:
         self.first = first
         self._steps = steps
         self._head = head
         self._values = values
         self._in_order = in_order
+        self._absent = absent
 
     def run(self, start: Binding, sources: Sources) -> Iterator[Found]:
         bindings: Iterable[Binding] = (start,)
         for step in self._steps:
             bindings = step(bindings, sources)
-        head, values, in_order = self._head, self._values, self._in_order
+        head, values, in_order, absent = self._head, self._values, self._in_order, self._absent
         for slots, rows in bindings:
-            yield Found(head(slots), values(slots), rows if in_order is None else in_order(rows))
+            yield Found(
+                head(slots),
+                values(slots),
+                rows if in_order is None else in_order(rows),
+                () if absent is None else absent(slots),
+            )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
 from whence.engines.local.recursive.facts import Derivation, Fact, Head
-from whence.engines.local.recursive.inputs import Change, Changed
-from whence.engines.local.recursive.matching import Matcher
-from whence.engines.local.recursive.steps import Source
+from whence.engines.local.recursive.inputs import Change
+from whence.engines.local.recursive.matching import Found, Matcher
 from whence.engines.local.recursive.walks import Walks
-from whence.model.types import Row
 
 
 class Recorded(Walks):
@@ -21,12 +19,12 @@ class Recorded(Walks):
         """The facts that die when this derivation breaks."""
 
     def broken(self, change: Change) -> list[Fact]:
-        lost = list(self._refuted(change))
-        for derivation in lost:
-            self._records.forget(derivation)
+        lost: list[Derivation] = []
         for name, rows in change.vanished.items():
             for row in rows:
                 lost += self._records.drop_input(name, row)
+        for pattern, key in self._rules.refuted(change):
+            lost += self._records.drop_input(pattern, key)
         return self._hit(lost)
 
     def above(self, fact: Fact) -> list[Fact]:
@@ -35,14 +33,15 @@ class Recorded(Walks):
     def followers(self, fact: Fact) -> list[Head]:
         return [derivation.head for derivation in fact.users]
 
-    def body(self, matcher: Matcher, rows: Sequence[Row]) -> tuple[Fact, ...]:
+    def body(self, matcher: Matcher, found: Found) -> tuple[Fact, ...]:
         own, records = self._records.facts, self._records
-        return tuple(
-            [
-                own[name][row] if name in own else records.input(name, row)
-                for name, row in zip(matcher.positive, rows, strict=True)
-            ]
-        )
+        body = [
+            own[name][row] if name in own else records.input(name, row)
+            for name, row in zip(matcher.positive, found.body, strict=True)
+        ]
+        if found.absent:
+            body += map(records.input, matcher.absences, found.absent)
+        return tuple(body)
 
     def adopt(self, fact: Fact, proof: Iterable[Derivation]) -> None:
         proof = tuple(proof)
@@ -79,18 +78,3 @@ class Recorded(Walks):
         lost = list(derivations)
         self._doubtful += self._in_doubt(derivation.head for derivation in lost)
         return [fact for derivation in lost for fact in self.resting_on(derivation)]
-
-    def _refuted(self, change: Change) -> Iterator[Derivation]:
-        """The recorded derivations that need the absence of a row that has appeared."""
-        for matcher, found in self._rules.refuted(change, {**self._before, **self._with_retired()}):
-            head = self._records.heads(matcher.relation).get(found.head)
-            key = (matcher.number, *self.body(matcher, found.body))
-            if head is not None and key in head.derivations:
-                yield head.derivations[key]
-
-    def _with_retired(self) -> dict[str, Source]:
-        """The relations with facts that have retired, as what has been concluded from them sees them."""
-        rows: dict[str, dict[Row, int]] = {}
-        for fact in self._records.retired:
-            rows.setdefault(fact.relation, {})[fact.row] = 1
-        return {name: Changed(self._own[name], retired) for name, retired in rows.items()}

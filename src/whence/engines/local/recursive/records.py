@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from whence.engines.local.recursive.bests import Bests
 from whence.engines.local.recursive.facts import Derivation, Fact, Group, Head
@@ -11,14 +11,14 @@ from whence.model.types import Row
 
 
 class Records:
-    """Facts by relation and row, those of the relations below included as far as a derivation uses them."""
+    """Facts by relation and row, and those of the relations below as far as a derivation uses them."""
 
-    def __init__(self, own: Iterable[str], below: Iterable[str], bests: dict[str, Bests], journal: Journal) -> None:
+    def __init__(
+        self, own: Iterable[str], below: Iterable[Hashable], bests: Mapping[str, Bests], journal: Journal
+    ) -> None:
         self.facts: dict[str, dict[Row, Fact]] = {name: {} for name in own}
-        self.below: dict[str, dict[Row, Fact]] = {name: {} for name in below}
+        self.below: dict[Hashable, dict[Row, Fact]] = {name: {} for name in below}
         self.groups: dict[str, dict[Row, Group]] = {name: {} for name in bests}
-        # What is alive and not visible.
-        self.retired: dict[Fact, None] = {}
         self._bests = bests
         self._journal = journal
 
@@ -43,18 +43,18 @@ class Records:
             self._journal.note(groups.pop, key)
         return group
 
-    def input(self, relation: str, row: Row) -> Fact:
-        """The fact of a row of a relation below, which is there."""
-        facts = self.below[relation]
+    def input(self, origin: Hashable, row: Row) -> Fact:
+        """The fact that a row of a relation below is there, or for a pattern that no row has the key."""
+        facts = self.below[origin]
         fact = facts.get(row)
         if fact is None:
-            fact = facts[row] = Fact(relation, row, present=True)
+            fact = facts[row] = Fact(str(origin), row, present=True)
             self._journal.note(facts.pop, row)
         return fact
 
-    def drop_input(self, relation: str, row: Row) -> list[Derivation]:
-        """The row is no longer there; the derivations that used it, which are no longer on record either."""
-        facts = self.below[relation]
+    def drop_input(self, origin: Hashable, row: Row) -> list[Derivation]:
+        """That is no longer so; the derivations that used it, which are no longer on record either."""
+        facts = self.below[origin]
         fact = facts.pop(row, None)
         if fact is None:
             return []
@@ -90,9 +90,11 @@ class Records:
         fact.visible = visible
         fact.alive = alive
         fact.proof = proof
-        _include(self.retired, fact, alive and not visible)
         if fact.group is not None:
-            _include(fact.group.versions, fact, alive)
+            if alive:
+                fact.group.versions[fact] = None
+            else:
+                fact.group.versions.pop(fact, None)
 
     def choose(self, group: Group, at: int, derivation: Derivation | None) -> None:
         """The best derivation for an aggregate of the group."""
@@ -135,10 +137,3 @@ def _unlink(derivation: Derivation) -> None:
     for fact in derivation.body:
         # A row that stands in the body twice is used once.
         fact.users.pop(derivation, None)
-
-
-def _include(facts: dict[Fact, None], fact: Fact, is_in: bool) -> None:
-    if is_in:
-        facts[fact] = None
-    else:
-        facts.pop(fact, None)

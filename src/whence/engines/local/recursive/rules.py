@@ -14,6 +14,7 @@ from whence.engines.local.recursive.steps import Sources
 from whence.engines.local.store import Store
 from whence.engines.reference.groups import Fold
 from whence.engines.reference.terms import Scope
+from whence.incremental.plan import Pattern
 from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate
@@ -75,11 +76,14 @@ class Rules:
     def lost(self, change: Change, sources: Sources) -> Iterator[Way]:
         """The ways to satisfy a body that a change takes away, over relations as they were before it."""
         yield from self._through(change.vanished, sources)
-        yield from self.refuted(change, sources)
-
-    def refuted(self, change: Change, sources: Sources) -> Iterator[Way]:
-        """The ways that are lost because a row appears that must not be there."""
         yield from self._through_absence(change.appeared, sources)
+
+    def refuted(self, change: Change) -> Iterator[tuple[Pattern, Row]]:
+        """The keys that no row had before the change, as far as negated atoms ask for them, and one has now."""
+        for name, rows in change.appeared.items():
+            for matcher, position in self.absences[name]:
+                for row in rows:
+                    yield matcher.absences[position], matcher.absence_key(position, row)
 
     def _through(self, changed: Mapping[str, Sequence[Row]], sources: Sources) -> Iterator[Way]:
         for name, rows in changed.items():
@@ -98,8 +102,8 @@ class Rules:
         self.deriving[matcher.relation].append(matcher)
         for position, relation in enumerate(matcher.positive):
             self.readers[relation].append((matcher, position))
-        for position, relation in enumerate(matcher.negative):
-            self.absences[relation].append((matcher, position))
+        for position, pattern in enumerate(matcher.absences):
+            self.absences[pattern.relation].append((matcher, position))
 
 
 def _folds(rules: Sequence[Rule], relations: Mapping[str, Relation], functions: Functions) -> list[Fold]:

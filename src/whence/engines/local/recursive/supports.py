@@ -21,7 +21,11 @@ def variable(name: Hashable) -> Formula:
 
 
 def plus(left: Formula, right: Formula) -> Formula:
-    return left if right <= left else minimal([*left, *right])
+    fresh = [support for support in right if not any(known <= support for known in left)]
+    if not fresh:
+        return left
+    kept = [known for known in left if not any(support <= known for support in fresh)]
+    return frozenset(kept + fresh)
 
 
 def times(formulas: Iterable[Formula]) -> Formula:

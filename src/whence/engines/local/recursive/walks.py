@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from itertools import count
 from typing import Any
@@ -48,7 +48,8 @@ class Walks(Strategy):
         limits: Limits,
     ) -> None:
         super().__init__(component, relations, functions, stores, limits)
-        self._records = Records(component.relations, stores, self._rules.bests, self._journal)
+        below = [*stores, *(pattern for matcher in self._rules.all for pattern in matcher.absences)]
+        self._records = Records(component.relations, below, self._rules.bests, self._journal)
         self._following = {
             name for name, columns in moving_columns(component).items() if columns and name not in component.aggregated
         }
@@ -79,8 +80,8 @@ class Walks(Strategy):
         """The heads of derivations that need a fact to be visible."""
 
     @abstractmethod
-    def body(self, matcher: Matcher, rows: Sequence[Row]) -> tuple[Fact, ...]:
-        """The facts of a body, given its rows in the order of the text."""
+    def body(self, matcher: Matcher, found: Found) -> tuple[Fact, ...]:
+        """The facts that a way to satisfy a body consists of, as far as the strategy keeps them."""
 
     @abstractmethod
     def adopt(self, fact: Fact, proof: Iterable[Derivation]) -> None:
@@ -223,7 +224,7 @@ class Walks(Strategy):
 
     def _derive(self, matcher: Matcher, found: Found, depth: int) -> bool:
         """Take a way to satisfy a body into account; tell whether all of it is visible."""
-        body = self.body(matcher, found.body)
+        body = self.body(matcher, found)
         is_kept = self._kept[matcher.number]
         if not is_kept and not all(fact.visible for fact in body):
             # Whoever comes back will find it again.
@@ -316,7 +317,7 @@ class Walks(Strategy):
 
     def _is_derived(self, fact: Fact) -> bool:
         return any(derivation.holds for derivation in fact.derivations.values()) or any(
-            all(other.visible for other in self.body(matcher, found.body))
+            all(other.visible for other in self.body(matcher, found))
             for matcher in self._probed[fact.relation]
             for found in matcher.backwards(fact.row, self._after)
         )

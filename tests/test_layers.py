@@ -19,7 +19,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.incremental", "whence.engines.engine"),
     ("whence.engines.reference",),
     ("whence.engines.local",),
-    ("whence.session",),
+    ("whence.session", "whence.explain"),
+    ("whence.durable",),
     ("whence.database",),
     ("whence.cli",),
 )

@@ -25,11 +25,14 @@ from whence.session.clock import NOW
 from whence.session.history import KEEP_VERSIONS, changes
 from whence.session.session import Session
 from whence.session.subscriptions import Callback, Subscription
+from whence.session.waiting import WaitingEngine
 from whence.sources.rows import read_rows
 from whence.sources.text import decode
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from whence.explain.explain import Explanation
 
 
 def connect(
@@ -40,8 +43,9 @@ def connect(
     max_rounds: int = DEFAULT_LIMITS.rounds,
     keep_versions: int = KEEP_VERSIONS,
 ) -> Database:
-    """A new database, in memory.
+    """A database: in memory, or kept in the directory `target`, which is made or opened again.
 
+    In a directory every commit is on disk before the call returns, and only one process can have it open.
     `engine` is "local", which follows changes, or "reference", which recomputes everything and is slow and plain.
     `maintenance` names a strategy for recursive views; "auto" takes the best one for each.
     `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths.
@@ -49,12 +53,8 @@ def connect(
     """
     if engine not in (None, "local", "reference"):
         raise UnsupportedError(f"there is no engine {engine!r} yet", hint='there is "local" and "reference"')
-    if isinstance(target, str | os.PathLike):
-        raise UnsupportedError(
-            f"a database that is kept in a directory ({os.fspath(target)}) is not there yet",
-            hint="connect() gives a database in memory",
-        )
-    if target is not None:
+    directory = _directory(target) if isinstance(target, str | os.PathLike) else None
+    if target is not None and directory is None:
         what = "a Spark session" if type(target).__module__.startswith("pyspark.") else f"a {type(target).__name__}"
         raise UnsupportedError(f"a database on {what} is not there yet", hint="connect() gives a database in memory")
     limits = Limits(rounds=_positive(max_rounds, "max_rounds", "rounds"))
@@ -62,18 +62,22 @@ def connect(
     if engine == "reference":
         if maintenance not in ("auto", "recompute"):
             raise UnsupportedError("the reference engine always recomputes", hint='take engine="local"')
-        return Database(ReferenceEngine(limits), kept)
+        return Database(ReferenceEngine(limits), kept, directory)
     if maintenance not in MAINTENANCE:
         known = ", ".join(f'"{name}"' for name in MAINTENANCE)
         raise UnsupportedError(f"there is no maintenance {maintenance!r}", hint=f"there is {known}")
-    return Database(LocalEngine(maintenance, limits), kept)
+    return Database(LocalEngine(maintenance, limits), kept, directory)
 
 
 class Database:
     """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
 
-    def __init__(self, engine: Engine, keep_versions: int = KEEP_VERSIONS) -> None:
+    def __init__(self, engine: Engine, keep_versions: int = KEEP_VERSIONS, directory: Path | None = None) -> None:
         self._session = Session(engine, keep_versions)
+        if directory is not None:
+            from whence.durable.opening import open_directory
+
+            open_directory(directory, self._session, keep_versions)
         self._lock = threading.RLock()
         self._closed = False
         self._in_change = False
@@ -110,10 +114,8 @@ class Database:
 
     def function(self, name: str, function: Callable[..., object], *, returns: str | Type) -> None:
         """Make a Python function callable in SQL and rules. It gets None for NULL, and must be deterministic."""
-        from whence.session.functions import with_function
-
         with self._changing() as session:
-            session.definitions = with_function(session.definitions, name, function, returns)
+            session.register(name, function, returns)
 
     def insert(self, relation: str, rows: object) -> Commit:
         """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
@@ -182,6 +184,23 @@ class Database:
         with self._reading() as session:
             return session.subscriptions.add(session.definitions.relation(relation).name, callback)
 
+    def explain(self, relation: str, *, analyze: bool = False) -> Explanation:
+        """How a view is kept up to date, as a text; with `analyze` also what the last commit cost it.
+
+        Of a table it tells how long rows live, and who reads it.
+        """
+        from whence.explain.explain import explain
+
+        with self._reading() as session:
+            definitions = session.definitions
+            name = definitions.relation(relation).name
+            engine = session.engine
+            if isinstance(engine, WaitingEngine):
+                # A view that waits has no plan, and says what it waits for when its rows are asked for.
+                engine.counts(name)
+                engine = engine.engine
+            return explain(name, definitions.analysis, definitions.functions, engine, analyze=analyze)
+
     def catalog(self) -> Catalog:
         """The tables and views that there are, with their columns, and the registered functions."""
         with self._reading() as session:
@@ -200,7 +219,9 @@ class Database:
     def close(self) -> None:
         """No more calls. Closing again does nothing."""
         with self._lock:
-            self._closed = True
+            if not self._closed:
+                self._closed = True
+                self._session.close()
 
     def __enter__(self) -> Self:
         return self
@@ -215,6 +236,11 @@ class Database:
         with self._lock:
             if self._closed:
                 raise StateError("this database is closed", hint="connect() opens another one")
+            if not self._session.intact and not self._in_change:
+                raise StateError(
+                    "a change was interrupted and could not be taken back",
+                    hint="close this database; one in a directory can be opened again, without that change",
+                )
             yield self._session
 
     @contextmanager
@@ -249,6 +275,13 @@ class Database:
                     raise StateError(f"table {change.relation.name!r} has changed since its rows were read")
                 change.add_to(draft)
             return session.commit(draft)
+
+
+def _directory(target: str | os.PathLike[str]) -> Path:
+    path: object = os.fspath(target)
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise TypeMismatchError(f"a directory goes by its path, not by {path!r}")
+    return Path(path)
 
 
 def _positive(number: object, option: str, things: str) -> int:

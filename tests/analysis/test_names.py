@@ -6,10 +6,18 @@ from dataclasses import replace
 import pytest
 
 from whence.analysis.analyze import analyze
-from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnknownNameError, WhenceError
+from whence.errors import (
+    ArityError,
+    DataError,
+    DuplicateNameError,
+    TypeMismatchError,
+    UnknownNameError,
+    UnsupportedError,
+    WhenceError,
+)
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Program
-from whence.model.schema import Column, Relation, TimeToLive
+from whence.model.schema import Column, Relation, RowWindow, TimeToLive
 from whence.model.types import DATE, INT, STRING, TIMESTAMP
 
 Refusal = Callable[[str, type[WhenceError]], str]
@@ -79,6 +87,7 @@ EVENT = Relation("event", (Column("at", TIMESTAMP), Column("day", DATE), Column(
         (replace(EVENT, key=("wat",)), "the key of 'event' names column 'wat', which it does not have"),
         (replace(EVENT, partition="wat"), "the partition of 'event' names column 'wat'"),
         (replace(EVENT, ttl=TimeToLive(1, "wat")), "the time to live of 'event' names column 'wat'"),
+        (replace(EVENT, window=RowWindow(1, ("n", "wat"))), "the window of 'event' names column 'wat'"),
     ],
 )
 def test_keys_partitions_and_times_to_live_name_columns(relation: Relation, words: str) -> None:
@@ -97,6 +106,21 @@ def test_a_time_to_live_counts_from_a_time() -> None:
         analyze(Program((replace(EVENT, ttl=TimeToLive(1, column)),)))
     with pytest.raises(TypeMismatchError, match="counts from column 'n', which is INT"):
         analyze(Program((replace(EVENT, ttl=TimeToLive(1, "n")),)))
+
+
+def test_a_window_has_room_and_names_a_column_once() -> None:
+    analyze(Program((replace(EVENT, window=RowWindow(1)),)))
+    with pytest.raises(DataError, match="the window of 'event' holds 0 rows"):
+        analyze(Program((replace(EVENT, window=RowWindow(0)),)))
+    with pytest.raises(DuplicateNameError, match="the window of 'event' names a column twice"):
+        analyze(Program((replace(EVENT, window=RowWindow(1, ("n", "n"))),)))
+
+
+@pytest.mark.parametrize("qualifier", ['ttl("1 hour")', "window(3)"])
+def test_only_the_rows_of_tables_leave_by_themselves(qualifier: str) -> None:
+    analyze(parse_datalog(f".decl a(x: number) {qualifier} a(1)."))
+    with pytest.raises(UnsupportedError, match=r"'a' has a (time to live|window) and rules"):
+        analyze(parse_datalog(f".decl a(x: number) {qualifier} .decl b(x: number) a(x) :- b(x)."))
 
 
 def test_the_subquery_of_a_view_goes_by_the_view() -> None:

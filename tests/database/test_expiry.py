@@ -115,6 +115,71 @@ class TestFromTheInsert:
         assert db.rows("t") == {(1, 2)}
 
 
+class TestProcessingTime:
+    """`advance()` takes the time on the wall, which here is what `wall` says."""
+
+    @pytest.fixture
+    def wall(self, monkeypatch: pytest.MonkeyPatch) -> Wall:
+        wall = Wall()
+        monkeypatch.setattr("whence.session.clock.wall_clock", wall.read)
+        return wall
+
+    def test_rows_leave_some_time_after_they_came(self, wall: Wall) -> None:
+        db = opened("x INT")
+        db.insert("t", [(1,)])
+        wall.pass_minutes(6)
+        db.insert("t", [(2,)])
+        wall.pass_minutes(4)
+        assert db.rows("t") == {(1,), (2,)}, "nothing leaves before somebody says that time has passed"
+        assert db.advance().deleted == {"t": 1, "v": 1}
+        assert db.rows("v") == {(2,)}
+
+    def test_time_goes_on_between_advances(self, wall: Wall) -> None:
+        db = opened("x INT")
+        db.advance("now")
+        wall.pass_minutes(30)
+        db.insert("t", [(1,)])
+        wall.pass_minutes(9)
+        assert db.advance().deleted == {}
+        wall.pass_minutes(1)
+        assert db.advance().deleted == {"t": 1, "v": 1}
+
+    def test_after_a_given_time_it_stands_still(self, wall: Wall) -> None:
+        db = opened("x INT")
+        db.advance(wall.time)
+        wall.pass_minutes(30)
+        db.insert("t", [(1,)])
+        assert db.advance().deleted == {"t": 1, "v": 1}, "it came at the time that was given"
+
+    def test_a_wall_clock_that_is_set_back(self, wall: Wall) -> None:
+        db = opened("x INT")
+        db.advance()
+        wall.pass_minutes(-5)
+        db.insert("t", [(1,)])
+        assert db.advance().deleted == {}
+        wall.pass_minutes(14)
+        assert db.advance().deleted == {}
+        wall.pass_minutes(1)
+        assert db.advance().deleted == {"t": 1, "v": 1}
+
+    def test_a_given_time_can_be_ahead_of_the_wall(self, wall: Wall) -> None:
+        db = opened("x INT")
+        db.advance(wall.time + datetime.timedelta(days=1))
+        with pytest.raises(whence.StateError, match="time does not go backwards"):
+            db.advance()
+
+
+class Wall:
+    def __init__(self) -> None:
+        self.time = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+    def read(self) -> datetime.datetime:
+        return self.time
+
+    def pass_minutes(self, minutes: int) -> None:
+        self.time += datetime.timedelta(minutes=minutes)
+
+
 class TestAdvance:
     def test_time_does_not_go_backwards(self) -> None:
         db = whence.connect()

@@ -310,4 +310,4 @@ def test_a_commit_tells_what_it_did(db: whence.Database) -> None:
     assert (commit.version, commit.inserted, commit.deleted) == (5, {"link": 2, "n": 2}, {"n": 1})
     assert commit.elapsed > 0
     assert commit.timestamp.tzinfo is datetime.UTC
-    assert commit.metrics == {"expired": 0}
+    assert commit.metrics == {"rows_in": 2, "rows_out": 3, "components": 1, "expired": 0, "evicted": 0}

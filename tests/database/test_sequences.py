@@ -16,15 +16,17 @@ SCHEMA = """
     CREATE TABLE sighting(who INT, minute TIMESTAMP) TBLPROPERTIES ('ttl' = '3 minutes', 'ttl_column' = 'minute');
     CREATE TABLE beat(node INT) TBLPROPERTIES ('ttl' = '2 minutes');
     CREATE TABLE owner(node INT PRIMARY KEY, who INT) TBLPROPERTIES ('ttl' = '5 minutes');
+    CREATE TABLE last(who INT, node INT) TBLPROPERTIES ('window_rows' = '2', 'window_partition' = 'who');
     CREATE VIEW degree AS SELECT src, count(*) AS n, sum(dst) AS total FROM link GROUP BY src;
     CREATE MATERIALIZED VIEW reach AS
         WITH RECURSIVE r(src, dst) AS (
             SELECT src, dst FROM link UNION SELECT r.src, link.dst FROM r JOIN link ON r.dst = link.src
         ) SELECT * FROM r;
     CREATE VIEW silent AS SELECT who FROM owner WHERE NOT EXISTS (SELECT 1 FROM beat WHERE beat.node = owner.node);
+    CREATE VIEW near AS SELECT who, dst FROM last JOIN link ON node = src;
     CREATE VIEW alive AS SELECT node, minute FROM beat JOIN sighting ON node = who;
 """
-RELATIONS = ("link", "sighting", "beat", "owner", "degree", "reach", "silent", "alive")
+RELATIONS = ("link", "sighting", "beat", "owner", "last", "degree", "reach", "silent", "near", "alive")
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ rows = {
     "sighting": st.tuples(numbers, st.integers(0, 9).map(lambda minute: f"2026-01-01 00:0{minute}:00")),
     "beat": st.tuples(numbers),
     "owner": st.tuples(numbers, numbers),
+    "last": st.tuples(numbers, numbers),
 }
 changes = st.sampled_from(sorted(rows)).flatmap(
     lambda relation: st.builds(Change, st.just(relation), rows[relation], st.booleans())
@@ -140,6 +143,6 @@ def test_views_are_what_a_new_database_would_compute(steps: list[Change | Advanc
     db = play(keeps_keys(steps), [True])
     fresh = whence.connect()
     fresh.execute(SCHEMA)
-    for name in ("link", "sighting", "beat", "owner"):
+    for name in ("link", "sighting", "beat", "owner", "last"):
         fresh.insert(name, db.table(name))
     assert contents(fresh) == contents(db)

@@ -79,6 +79,12 @@ QUERIES = {
     "IN a correlated count of nothing, less something": """
         SELECT y FROM a WHERE 0 IN (SELECT count(*) FROM b WHERE b.x = a.x EXCEPT SELECT 1)""",
     "IN a correlated count of nothing": "SELECT y FROM a WHERE 0 IN (SELECT count(*) FROM b WHERE b.x = a.x)",
+    "copies of copies": "SELECT q.c FROM (SELECT * FROM (VALUES ('a')) AS u(c)) AS q",
+    "an aggregate compared with itself": "SELECT x, avg(y) AS c FROM a GROUP BY x HAVING avg(y) = avg(y)",
+    "a group compared with itself": "SELECT x, y FROM a GROUP BY x, 2 HAVING y = y",
+    "an OR of two columns that are joined": """
+        SELECT (SELECT max(l.k) FROM (SELECT k, x = 1 AS t FROM strict, a) l NATURAL JOIN
+                (SELECT l AS k, y = 1 AS t FROM strict, a) r WHERE t OR r.t) AS c FROM a""",
     "a constant that INTERSECT widens": "SELECT x, 1.00 AS c FROM a INTERSECT SELECT k, 1 FROM strict",
     "a constant that EXCEPT widens": "SELECT x, 1 AS c FROM a EXCEPT SELECT k, 1.00 FROM strict",
     "DECIMALs of two scales without a match": "SELECT e FROM fine LEFT ANTI JOIN price ON fine.e <=> price.d",

@@ -36,7 +36,7 @@ def check_names(program: Program) -> None:
         _check_declaration(relation)
     for rule in program.rules:
         head = known.setdefault(rule.head.relation, rule.head)
-        if isinstance(head, Relation) and not rule.is_fact:
+        if isinstance(head, Relation) and (not rule.is_fact or rule.sign < 0):
             _check_rows_follow(head, rule)
     _check_case(known)
     for rule in program.rules:
@@ -124,7 +124,6 @@ def _check_declaration(relation: Relation) -> None:
                 span=column.span or relation.span,
                 hint="name a column of type TIMESTAMP or DATE, or none to count from when a row was inserted",
             )
-
 
     if relation.window is not None:
         _check_window(relation, relation.window)

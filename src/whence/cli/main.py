@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from whence.cli.explain import add_explain
 from whence.cli.run import add_run
 from whence.errors import InternalError, WhenceError
 
@@ -53,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     whence.add_argument("--version", action=Version, help="show the installed version and exit")
     commands = whence.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_run(commands)
+    add_explain(commands)
     return whence
 
 

@@ -40,7 +40,7 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    run.add_argument("program", metavar="PROGRAM", type=_program, help="a .sql or .dl file")
+    run.add_argument("program", metavar="PROGRAM", type=program, help="a .sql or .dl file")
     run.add_argument(
         "--changes",
         metavar="FILE",
@@ -64,7 +64,7 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     run.set_defaults(usage_error=run.error)
 
 
-def _program(text: str) -> Path:
+def program(text: str) -> Path:
     path = Path(text)
     # A directory gets its own message when it is read.
     if path.suffix not in SUFFIXES and not path.is_dir():

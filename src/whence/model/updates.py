@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from whence.model.types import Row
+from whence.model.types import Row, Value
 
 # How often each row comes (positive) or goes (negative): a Z-relation.
 Delta: TypeAlias = Mapping[Row, int]
@@ -21,6 +21,10 @@ class CountedDelta(Mapping[Row, int]):
     @abstractmethod
     def totals(self) -> tuple[int, int]:
         """How many come, and how many go."""
+
+    @abstractmethod
+    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
+        """The rows column by column, and the count of each."""
 
 
 def totals(delta: Delta) -> tuple[int, int]:

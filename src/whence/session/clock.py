@@ -11,7 +11,6 @@ from whence.functions.values import check_value
 from whence.model.schema import Column
 from whence.model.types import TIMESTAMP
 
-
 # What `advance` takes for the time on the wall.
 NOW = "now"
 

@@ -82,11 +82,9 @@ class TableDraft:
         self._leave(row, copies)
 
     def expire(self, due: Mapping[Row, int]) -> None:
-        """Rows whose time has come leave. Their lifetimes know."""
+        """Rows whose time has come leave."""
         for row, copies in due.items():
-            if self.window is not None:
-                self.window.remove(row, copies)
-            self._add(row, -copies)
+            self.remove(row, copies)
             self.expired += copies
 
     def _make_room(self, oldest: Row | None) -> None:

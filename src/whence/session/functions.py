@@ -17,6 +17,7 @@ from whence.model.program import Signature
 from whence.model.terms import AGGREGATES
 from whence.model.types import Type
 from whence.session.definitions import Definitions
+from whence.session.waiting import is_missing
 
 
 def with_function(
@@ -30,14 +31,26 @@ def with_function(
     folded = name.lower()
     if folded in BUILTINS or folded in AGGREGATES:
         raise DuplicateNameError(f"{name!r} is a built-in function", hint="give yours another name")
+    signature = Signature(folded, parse_type(returns))
     callers = definitions.calling(folded)
-    if callers:
+    if callers and is_missing(definitions.functions[folded]):
+        _check_return(definitions.functions[folded].signature, signature, callers)
+    elif callers:
         raise StateError(
             f"function {name!r} is in use by {', '.join(map(repr, callers))}",
             hint="drop what uses it first, or give the new function another name",
         )
-    registered = Function(Signature(folded, parse_type(returns)), function)
-    return replace(definitions, functions={**definitions.functions, folded: registered})
+    return replace(definitions, functions={**definitions.functions, folded: Function(signature, function)})
+
+
+def _check_return(known: Signature, given: Signature, callers: list[str]) -> None:
+    """A function comes back to views that were made for what it returns."""
+    if given != known:
+        raise StateError(
+            f"function {known.name!r} returns {known.returns} where {', '.join(map(repr, callers))} call it, "
+            f"and not {given.returns}",
+            hint=f"register it with returns={known.returns.name!r}, or drop those views first",
+        )
 
 
 def parse_type(written: str | Type) -> Type:

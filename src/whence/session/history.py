@@ -65,14 +65,18 @@ class History:
 
     def since(self, name: str, version: int) -> Sequence[Entry]:
         """The entries after a version. Raises where some of them have been dropped."""
-        dropped = self._dropped.get(name, 0)
-        if version < dropped:
-            raise StateError(
-                f"the changes of {name!r} are there from version {dropped + 1} on; older ones are forgotten",
-                hint=f"ask for those since={dropped} or later, or keep more with connect(keep_versions=...), "
-                f"which is {self._keep_versions} now",
-            )
+        check_kept(name, version, self._dropped.get(name, 0), self._keep_versions)
         return [entry for entry in self._entries.get(name, ()) if entry.version > version]
+
+
+def check_kept(name: str, since: int, dropped: int, keep_versions: int) -> None:
+    """Raises where changes after version `since` have been dropped; `dropped` is the newest that was."""
+    if since < dropped:
+        raise StateError(
+            f"the changes of {name!r} are there from version {dropped + 1} on; older ones are forgotten",
+            hint=f"ask for those since={dropped} or later, or keep more with connect(keep_versions=...), "
+            f"which is {keep_versions} now",
+        )
 
 
 def changes(relation: Relation, entries: Sequence[Entry]) -> Iterator[Change]:

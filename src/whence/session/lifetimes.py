@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
@@ -12,6 +12,7 @@ from itertools import count
 from whence.functions.timetext import midnight
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.session.clock import wall_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +46,30 @@ class Lifetimes:
         """What a commit did. A row of a set that comes again starts its time anew; of several copies of a row in a
         bag, a delete takes the one that would leave first.
         """
+        events = list(events)
+        for row, copies in self.after(events).items():
+            if copies:
+                self._copies[row] = copies
+            else:
+                self._copies.pop(row, None)
         for event in events:
-            if isinstance(event, Departure):
-                self._remove_first(event.row)
-                continue
-            if self._distinct:
-                self._copies[event.row] = []
-            self._copies.setdefault(event.row, []).append(event.expiry)
-            heappush(self._queue, (event.expiry, next(self._order), event.row))
+            if isinstance(event, Arrival):
+                heappush(self._queue, (event.expiry, next(self._order), event.row))
 
-    def _remove_first(self, row: Row) -> None:
-        copies = self._copies.get(row, [])
-        if copies:
-            copies.remove(min(copies))
-        if not copies:
-            self._copies.pop(row, None)
+    def after(self, events: Iterable[Arrival | Departure]) -> dict[Row, list[datetime.datetime]]:
+        """When the copies of the rows that events are about leave, once these have happened."""
+        after: dict[Row, list[datetime.datetime]] = {}
+        for event in events:
+            copies = after.get(event.row)
+            if copies is None:
+                copies = after[event.row] = list(self._copies.get(event.row, ()))
+            if isinstance(event, Arrival):
+                if self._distinct:
+                    copies.clear()
+                copies.append(event.expiry)
+            elif copies:
+                copies.remove(min(copies))
+        return after
 
     def due(self, now: datetime.datetime) -> dict[Row, int]:
         """How many copies of each row leave by `now`."""
@@ -83,6 +93,19 @@ class Lifetimes:
             copies = [expiry for expiry in self._copies.pop(row, ()) if expiry > now]
             if copies:
                 self._copies[row] = copies
+
+
+def restored_lifetimes(
+    relation: Relation, counts: Mapping[Row, int], leaves: Mapping[Row, Sequence[datetime.datetime]]
+) -> Lifetimes:
+    """The lifetimes of rows that are there. Where a column tells when they leave, `leaves` need not."""
+    lifetimes = Lifetimes(relation)
+    if relation.ttl is not None and relation.ttl.column is not None:
+        # It does not matter when they came.
+        by_column = ((row, expiry(relation, row, wall_clock()), copies) for row, copies in counts.items())
+        leaves = {row: [leave] * copies for row, leave, copies in by_column if leave is not None}
+    lifetimes.record(Arrival(row, leave) for row, of_copies in leaves.items() for leave in of_copies)
+    return lifetimes
 
 
 def expiry(relation: Relation, row: Row, now: datetime.datetime) -> datetime.datetime | None:

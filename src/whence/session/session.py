@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from whence.analysis.analyze import analyze
 from whence.engines.engine import Engine
+from whence.model.program import Program
 from whence.model.schema import Relation, is_auxiliary
-from whence.model.types import Row
-from whence.model.updates import Commit, Delta, totals
-from whence.session.clock import Clock, wall_clock
+from whence.model.types import Row, Type
+from whence.model.updates import Commit, Delta, Update, totals
+from whence.session.clock import Clock, Tick, wall_clock
 from whence.session.definitions import Definitions
 from whence.session.draft import Contents, Draft, Key, key_of
 from whence.session.history import KEEP_VERSIONS, Entry, History
-from whence.session.lifetimes import Lifetimes
+from whence.session.journal import Journal, Record, State, TableChange
+from whence.session.lifetimes import Lifetimes, restored_lifetimes
 from whence.session.subscriptions import Subscriptions
-from whence.session.windows import Window
+from whence.session.waiting import WaitingEngine, is_missing
+from whence.session.windows import Window, restored_window
 
 logger = logging.getLogger("whence")
 
@@ -35,30 +40,22 @@ class Session:
         self._keys: dict[str, dict[Key, Row]] = {}
         self._lifetimes: dict[str, Lifetimes] = {}
         self._windows: dict[str, Window] = {}
+        self.journal: Journal | None = None
+        # False while memory and journal differ, and for good if something went wrong in between.
+        self.intact = True
 
     def draft(self) -> Draft:
         return Draft(self._contents, self.clock)
 
     def commit(self, draft: Draft) -> Commit:
         """The changes happen, all or none."""
-        started = time.perf_counter()
-        return self._record(self.engine.apply(draft.update), draft, started)
+        return self._change(draft, time.perf_counter())
 
-    def define(self, definitions: Definitions, draft: Draft | None = None) -> Commit:
-        """Other definitions, and changes to the tables they have."""
+    def define(self, definitions: Definitions, draft: Draft | None = None, notices: Iterable[str] = ()) -> Commit:
+        """Other definitions, and changes to the tables they have. `notices` is what is worth knowing about them."""
         started = time.perf_counter()
-        draft = draft or self.draft()
-        deltas = self.engine.define(definitions.analysis, definitions.functions, draft.update)
-        for name in _renewed(self.definitions.relations, definitions.relations):
-            self.history.forget(name)
-            self._keys.pop(name, None)
-            self._lifetimes.pop(name, None)
-            self._windows.pop(name, None)
-            if name not in definitions.relations:
-                self.subscriptions.cancel(name)
-        self.definitions = definitions
-        self.notice(definitions.analysis.notices)
-        return self._record(deltas, draft, started)
+        notices = (*definitions.analysis.notices, *notices)
+        return self._change(draft or self.draft(), started, definitions, notices=notices)
 
     def advance(self, moment: object) -> Commit:
         """Time moves, and the rows whose time has come leave."""
@@ -67,11 +64,50 @@ class Session:
         draft = self.draft()
         for name, lifetimes in self._lifetimes.items():
             draft.table(self.definitions.relations[name]).expire(lifetimes.due(tick.time))
-        deltas = self.engine.apply(draft.update)
-        self.clock.set(tick)
-        for lifetimes in self._lifetimes.values():
-            lifetimes.settle(tick.time)
-        return self._record(deltas, draft, started)
+        return self._change(draft, started, tick=tick)
+
+    def register(self, name: object, function: Callable[..., object], returns: str | Type) -> None:
+        """One more function, or one that views have been waiting for."""
+        from whence.session.functions import with_function
+
+        definitions = with_function(self.definitions, name, function, returns)
+        if isinstance(self.engine, WaitingEngine):
+            # The views of this function have been there all the time, so that this is no commit.
+            self.engine.define(definitions.analysis, definitions.functions, Update())
+            if not self.engine.waiting:
+                self.engine = self.engine.engine
+        self.definitions = definitions
+
+    def restore(self, state: State, journal: Journal, history: History) -> None:
+        """Become what the journal has kept, and keep there what comes. Before the first commit only."""
+        relations = state.definitions.relations
+        tables = tuple(relations[name] for name in state.tables)
+        rows = Update({name: table.counts for name, table in state.tables.items()})
+        # Rows first: views over rows that are there are built at once, and not change by change.
+        self.engine.define(analyze(Program(tables)), {}, rows)
+        analysis, functions = state.definitions.analysis, state.definitions.functions
+        if any(is_missing(function) for function in functions.values()):
+            self.engine = WaitingEngine(self.engine, analysis, functions)
+        else:
+            self.engine.define(analysis, functions, Update())
+        for name, table in state.tables.items():
+            self._follow_keys(relations[name], table.counts)
+            if relations[name].ttl is not None:
+                self._lifetimes[name] = restored_lifetimes(relations[name], table.counts, table.leaves)
+            if relations[name].window is not None:
+                self._windows[name] = restored_window(relations[name], table.arrivals)
+        if state.tick is not None:
+            self.clock.set(state.tick)
+        self.definitions = state.definitions
+        self.version = state.version
+        self.notices = list(state.notices)
+        self.history = history
+        self.journal = journal
+
+    def close(self) -> None:
+        """Let go of what is kept outside of this process."""
+        if self.journal is not None:
+            self.journal.close()
 
     def notice(self, notices: Iterable[str]) -> None:
         for notice in notices:
@@ -88,14 +124,120 @@ class Session:
             window = Window(relation)
         return Contents(relation, counts, self._keys.get(relation.name, {}), window)
 
-    def _record(self, deltas: Mapping[str, Delta], draft: Draft, started: float) -> Commit:
+    def _change(
+        self,
+        draft: Draft,
+        started: float,
+        definitions: Definitions | None = None,
+        tick: Tick | None = None,
+        notices: Sequence[str] = (),
+    ) -> Commit:
+        """The one way to change anything: in the engine, in the journal, and then in what is kept beside."""
+        after = definitions or self.definitions
+        # The rows of tables that will be gone, in case they have to come back.
+        renewed = _renewed(self.definitions, after)
+        lost = {name: self.engine.counts(name) for name in renewed if name not in self.definitions.views}
+        self.intact = False
+        try:
+            deltas = (
+                self.engine.apply(draft.update)
+                if definitions is None
+                else self.engine.define(after.analysis, after.functions, draft.update)
+            )
+        except BaseException:
+            self.intact = True
+            raise
+        seen = self._seen(deltas, after)
+        timestamp = wall_clock()
+        if self.journal is not None:
+            record = Record(
+                self.version + 1, timestamp, self.definitions, after, self._table_changes(draft), seen, tick, notices
+            )
+            try:
+                self.journal.append(record)
+            except BaseException:
+                if self.journal.version == self.version:
+                    self._take_back(draft, after, lost)
+                else:
+                    self._settle(draft, after, tick, notices)
+                    self._publish(seen, timestamp)
+                self.intact = True
+                raise
+        self._settle(draft, after, tick, notices)
+        self._publish(seen, timestamp)
+        self.intact = True
+        return self._commit(seen, timestamp, draft, started)
+
+    def _table_changes(self, draft: Draft) -> list[TableChange]:
+        changes = []
+        for name, table in draft.tables.items():
+            leaves = self._lifetimes.get(name, Lifetimes(table.relation)).after(table.events)
+            arrivals = {} if table.window is None else table.window.after()
+            if table.delta or leaves or arrivals:
+                counts = self.engine.counts(name)
+                changes.append(TableChange(table.relation, table.delta, counts, leaves, arrivals))
+        return changes
+
+    def _take_back(self, draft: Draft, after: Definitions, lost: Mapping[str, Delta]) -> None:
+        """Undo in the engine what it did, because the journal could not keep it."""
+        before = self.definitions
+        inverse = {
+            name: {row: -change for row, change in delta.items()}
+            for name, delta in draft.update.deltas.items()
+            if name in before.relations and name not in lost
+        }
+        if after is before:
+            self.engine.apply(Update(inverse))
+        else:
+            self.engine.define(before.analysis, before.functions, Update({**inverse, **lost}))
+
+    def _settle(self, draft: Draft, after: Definitions, tick: Tick | None, notices: Sequence[str]) -> None:
+        """What is kept beside the engine follows."""
+        for name in _renewed(self.definitions, after):
+            self.history.forget(name)
+            self._keys.pop(name, None)
+            self._lifetimes.pop(name, None)
+            self._windows.pop(name, None)
+            if name not in after.relations:
+                self.subscriptions.cancel(name)
+        self.definitions = after
         for name, table in draft.tables.items():
             self._follow_keys(table.relation, table.delta)
             if table.relation.ttl is not None:
                 self._lifetimes.setdefault(name, Lifetimes(table.relation)).record(table.events)
             if table.window is not None:
                 self._windows[name] = table.window.settle()
-        return self._finish(deltas, draft, started)
+        if tick is not None:
+            self.clock.set(tick)
+            for lifetimes in self._lifetimes.values():
+                lifetimes.settle(tick.time)
+        self.notice(notices)
+
+    def _publish(self, seen: Mapping[str, Delta], timestamp: datetime.datetime) -> None:
+        """A new version, and what it changed for those who look from outside."""
+        self.version += 1
+        for name, delta in seen.items():
+            entry = Entry(self.version, timestamp, delta)
+            self.history.record(name, entry)
+            self.subscriptions.post(self.definitions.relations[name], entry)
+        self.history.trim(self.version)
+
+    def _commit(self, seen: Mapping[str, Delta], timestamp: datetime.datetime, draft: Draft, started: float) -> Commit:
+        sizes = {name: totals(delta) for name, delta in seen.items()}
+        return Commit(
+            version=self.version,
+            timestamp=timestamp,
+            inserted={name: inserted for name, (inserted, _) in sizes.items() if inserted},
+            deleted={name: deleted for name, (_, deleted) in sizes.items() if deleted},
+            elapsed=time.perf_counter() - started,
+            metrics={
+                "rows_in": sum(sum(size) for name, size in sizes.items() if name not in self.definitions.views),
+                "rows_out": sum(sum(size) for name, size in sizes.items() if name in self.definitions.views),
+                "expired": draft.expired,
+                "evicted": draft.evicted,
+                **self.engine.metrics(),
+            },
+        )
 
     def _follow_keys(self, relation: Relation, delta: Delta) -> None:
         key = key_of(relation)
@@ -109,39 +251,16 @@ class Session:
             if count > 0:
                 keys[key(row)] = row
 
-    def _finish(self, deltas: Mapping[str, Delta], draft: Draft, started: float) -> Commit:
-        seen = {
-            name: changes
-            for name, delta in deltas.items()
-            if not is_auxiliary(name) and (changes := self._visible(name, delta))
+    def _seen(self, deltas: Mapping[str, Delta], definitions: Definitions) -> dict[str, Delta]:
+        visible = (name for name in deltas if not is_auxiliary(name))
+        found = {
+            name: self._readable(name, deltas[name]) if name in definitions.differential else deltas[name]
+            for name in visible
         }
-        sizes = {name: totals(delta) for name, delta in seen.items()}
-        self.version += 1
-        commit = Commit(
-            version=self.version,
-            timestamp=wall_clock(),
-            inserted={name: inserted for name, (inserted, _) in sizes.items() if inserted},
-            deleted={name: deleted for name, (_, deleted) in sizes.items() if deleted},
-            elapsed=time.perf_counter() - started,
-            metrics={
-                "rows_in": sum(sum(size) for name, size in sizes.items() if name not in self.definitions.views),
-                "rows_out": sum(sum(size) for name, size in sizes.items() if name in self.definitions.views),
-                "expired": draft.expired,
-                "evicted": draft.evicted,
-                **self.engine.metrics(),
-            },
-        )
-        for name, delta in seen.items():
-            entry = Entry(commit.version, commit.timestamp, delta)
-            self.history.record(name, entry)
-            self.subscriptions.post(self.definitions.relations[name], entry)
-        self.history.trim(self.version)
-        return commit
+        return {name: delta for name, delta in found.items() if delta}
 
-    def _visible(self, name: str, delta: Delta) -> Delta:
+    def _readable(self, name: str, delta: Delta) -> Delta:
         """What a reader sees of a change. Counts below zero, which differential rules can make, read as zero."""
-        if name not in self.definitions.differential:
-            return delta
         counts = self.engine.counts(name)
         changes = {}
         for row, change in delta.items():
@@ -152,6 +271,9 @@ class Session:
         return changes
 
 
-def _renewed(before: Mapping[str, Relation], after: Mapping[str, Relation]) -> list[str]:
+def _renewed(before: Definitions, after: Definitions) -> list[str]:
     """Relations that are gone, or are others under the same name: what is kept beside their rows goes too."""
-    return [name for name, old in before.items() if name not in after or after[name].columns != old.columns]
+    if after is before:
+        return []
+    now = after.relations
+    return [name for name, old in before.relations.items() if name not in now or now[name].columns != old.columns]

@@ -81,9 +81,7 @@ def _create_view(session: Session, statement: CreateView) -> Commit | None:
     else:
         _check_replacement(old, definition, before, statement.span)
         after = before.replacing(old.name, definition)
-    commit = session.define(after)
-    session.notice(statement.notices)
-    return commit
+    return session.define(after, notices=statement.notices)
 
 
 def _check_replacement(old: Relation, definition: Program, before: Definitions, span: Span | None) -> None:

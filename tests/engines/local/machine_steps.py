@@ -5,7 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 
+from hypothesis import Phase
+
 STEPS = int(os.environ.get("WHENCE_STEPS", "6000"))
+# A failure comes with its script, which is cut down much faster by leaving actions out than by drawing other ones.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
 TAKEN: Counter[str] = Counter()
 
 

@@ -138,4 +138,4 @@ class Twins:
 
 
 def summary(commit: Commit) -> tuple[object, ...]:
-    return commit.version, dict(commit.inserted), dict(commit.deleted), dict(commit.metrics)
+    return commit.version, dict(commit.inserted), dict(commit.deleted), commit.metrics["expired"]

@@ -175,15 +175,15 @@ def random_program(seed: int) -> tuple[str, Analysis]:
             return text, analysis
 
 
-def random_update(rng: Random, base: dict[str, dict[Row, int]], most: int) -> dict[str, Delta]:
-    """Rows that come and go; a few tables at once."""
+def random_update(rng: Random, base: dict[str, dict[Row, int]], most: int, size: int) -> dict[str, Delta]:
+    """Rows that come and go, in several tables at once, which have about half of `size` rows each."""
     update: dict[str, Delta] = {}
     for name, arity in TABLES.items():
         rows = base.get(name, {})
         delta: dict[Row, int] = {}
         for _ in range(rng.choice((0, 1, 1, 2, most)) if arity > 1 else rng.choice((0, 0, 1))):
-            if rows and rng.random() < len(rows) / 14:
-                delta[rng.choice(sorted(rows))] = -1  # type: ignore[type-var]
+            if rows and rng.random() < len(rows) / size:
+                delta[rng.choice(sorted(rows))] = -1
             else:
                 row = tuple(rng.randrange(NODES) for _ in range(arity))
                 if row not in rows:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import pytest
 
 from tests.engines.local.recursive_driver import Driver
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
+from whence.engines.local.recursive.absorption import Absorption
+from whence.engines.local.recursive.dred import DRed
+from whence.engines.local.recursive.eager import EagerAbsorption
+from whence.engines.local.recursive.recompute import Recompute
+from whence.engines.local.recursive.relative import Relative
 from whence.engines.reference.fixpoint import Limits
 from whence.errors import ConvergenceError, EvaluationError
 
@@ -17,14 +24,14 @@ STEPS = 12
 BLOCK = 20
 
 
-def play(seed: int, steps: int = STEPS) -> str:
-    """Random changes to a random program; what the strategies said they could not do."""
+def play(seed: int, strategies: Sequence[type[Any]], size: int) -> None:
+    """Random changes to a random program, over tables of this size."""
     rng = Random(seed)
     text, analysis = random_program(seed)
     try:
-        driver = Driver(analysis, FUNCTIONS, LIMITS)
-        for _ in range(steps):
-            update = random_update(rng, driver.base, rng.choice((1, 3, 8)))
+        driver = Driver(analysis, FUNCTIONS, LIMITS, strategies)
+        for _ in range(STEPS):
+            update = random_update(rng, driver.base, rng.choice((1, 3, 8)), size)
             try:
                 driver.apply(update, rehearse=rng.random() < 0.2)
             except ConvergenceError:
@@ -36,10 +43,15 @@ def play(seed: int, steps: int = STEPS) -> str:
                 driver.fails(update)
     except AssertionError as error:
         raise AssertionError(f"seed {seed}:\n{text}") from error
-    return text
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK))
 def test_random_programs(first: int) -> None:
     for seed in range(first, first + BLOCK):
-        play(seed)
+        play(seed, [Absorption, DRed, Relative, Recompute], 14)
+
+
+@pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK))
+def test_exact_provenance_of_small_tables(first: int) -> None:
+    for seed in range(first, first + BLOCK):
+        play(seed, [EagerAbsorption], 5)

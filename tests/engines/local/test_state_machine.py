@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from tests.engines.local.machine_actions import Action, Advance, Changes, Delete, Insert, Row, Rules, Sql
-from tests.engines.local.machine_steps import TAKEN, runs
+from tests.engines.local.machine_steps import PHASES, TAKEN, runs
 from tests.engines.local.machine_twins import LARGE, SMALL, Twins
 from tests.engines.local.machine_views import SETS, TABLES, ViewMaker
 from whence.model.schema import Column
@@ -26,7 +26,6 @@ SEEDS = st.integers(0, 2**32 - 1).map(Random)
 START = datetime.datetime(2026, 1, 1)
 STEPS_PER_RUN = 50
 MOST_VIEWS = 7
-PHASES = [Phase.generate]
 
 
 def picky(x: int | None) -> int | None:
@@ -217,8 +216,6 @@ class LargeMachine(Machine):
 
 @pytest.mark.parametrize(("machine", "share"), [(SmallMachine, 0.45), (LargeMachine, 0.35)])
 def test_every_strategy_follows(machine: type[Machine], share: float) -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-
     run_state_machine_as_test(  # type: ignore[no-untyped-call]
         machine,
         settings=settings(

@@ -29,9 +29,9 @@ from whence.model.types import (
 )
 
 # Words that mean something somewhere, names that need quotes, and names like everybody's.
-WORDS = """a b x link n1 ?v x$1 path$agg1 _ _x count min sum mean key bag ttl window partition property nullable and or not as
-    distinct true FALSE Null nil date DATE decimal array like contains match cat day ord range length select decl type
-    input eqrel inline if with""".split()
+WORDS = """a b x link n1 ?v x$1 path$agg1 _ _x count min sum mean key bag ttl window partition property nullable and or
+    not as distinct true FALSE Null nil date DATE decimal array like contains match cat day ord range length select decl
+    type input eqrel inline if with""".split()
 NAMES = st.one_of(
     st.sampled_from([*WORDS, "two words", "back`tick", "t.x", "$A", "1st", "ä", "数", "a-b", ".decl"]),
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=4),

@@ -12,7 +12,7 @@ from whence.lang.datalog.parse import parse_datalog
 from whence.lang.datalog.write import to_datalog
 from whence.model.program import Directive
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
-from whence.model.schema import Column, Relation, TimeToLive
+from whence.model.schema import Column, Relation, RowWindow, TimeToLive
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
 from whence.model.types import (
     BIGINT,
@@ -250,7 +250,7 @@ def test_type_aliases_in_any_order() -> None:
 def test_declaration() -> None:
     program = parse_datalog(
         """.decl seen(who: symbol, at: TIMESTAMP, note: symbol nullable)
-             key(who, at) partition(who) ttl("1 hour 30 minutes", at) property("format", "csv")
+             key(who, at) partition(who) ttl("1 hour 30 minutes", at) window(100, who, at) property("format", "csv")
            .decl a, b(x: number) bag
            .decl nothing()"""
     )
@@ -262,6 +262,7 @@ def test_declaration() -> None:
             key=("who", "at"),
             partition="who",
             ttl=TimeToLive(90 * 60 * 10**6, "at"),
+            window=RowWindow(100, ("who", "at")),
             properties=(("format", "csv"),),
         ),
         Relation("a", (Column("x", BIGINT, False),)),

@@ -1,0 +1,1 @@
+"""How views are maintained, in words: the plan behind `db.explain`."""

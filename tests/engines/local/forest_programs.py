@@ -1,0 +1,128 @@
+"""Random recursive programs of the shape that the compiled proof forest knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+# Columns that can be NULL, a bag, a set, one that is read for its order, and names beside numbers.
+TABLES = """
+CREATE TABLE e(a INT, b INT);
+CREATE TABLE f(a INT NOT NULL, b INT NOT NULL);
+CREATE TABLE d(a INT, day DATE, b INT);
+CREATE TABLE s(name STRING, a INT);
+CREATE TABLE w(a INT NOT NULL, b INT NOT NULL, cost INT NOT NULL);
+CREATE TABLE start(a INT NOT NULL, cost INT NOT NULL)
+"""
+SETS = ".decl g(a: INT, b: BIGINT)"
+INPUTS = {
+    "e": ("INT", "INT"),
+    "f": ("INT", "INT"),
+    "d": ("INT", "DATE", "INT"),
+    "s": ("STRING", "INT"),
+    "g": ("INT", "INT"),
+}
+OWN = (("INT", "INT"), ("INT", "INT"), ("INT",), ("INT", "DATE", "INT"), ("STRING", "INT"), ("INT", "INT", "INT"))
+VARIABLES = {"INT": ("x", "y", "z", "u"), "DATE": ("t", "t2"), "STRING": ("m", "n")}
+ORDERS = ("=", "!=", "!=", "<", "<=", ">", ">=")
+
+
+@dataclass
+class _Body:
+    literals: list[str] = field(default_factory=list)
+    bound: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in VARIABLES})
+
+
+class PlainPrograms:
+    def __init__(self, rng: Random, nodes: int) -> None:
+        self.rng = rng
+        self.nodes = nodes
+
+    def program(self) -> tuple[str, dict[str, tuple[str, ...]]]:
+        """Rules, and the kinds of the columns of the relations that they define."""
+        own = {f"p{i}": self.rng.choice(OWN) for i in range(self.rng.choice((1, 1, 2, 3)))}
+        rules = []
+        for name in own:
+            rules += [self.rule(name, own, 0) for _ in range(self.rng.choice((1, 1, 2)))]
+            for _ in range(self.rng.choice((1, 1, 2, 3))):
+                rules.append(self.rule(name, own, self.rng.choice((1, 1, 1, 2, 2, 3))))
+        return "\n".join(rules), own
+
+    def rule(self, head: str, own: dict[str, tuple[str, ...]], recursive: int) -> str:
+        body = _Body()
+        for _ in range(recursive):
+            name = self.rng.choice([head, *own])
+            self.add_atom(body, name, own[name])
+        for _ in range(self.rng.choice((0, 1, 1, 2) if recursive else (1, 1, 2))):
+            name = self.rng.choice(list(INPUTS))
+            self.add_atom(body, name, INPUTS[name])
+        for kind in set(own[head]):
+            if not body.bound[kind] and self.rng.random() < 0.8:
+                name = self.rng.choice([name for name, kinds in INPUTS.items() if kind in kinds])
+                self.add_atom(body, name, INPUTS[name])
+        for _ in range(self.rng.choice((0, 0, 1, 2))):
+            self.add_comparison(body)
+        terms = ", ".join(self.head_term(body, kind) for kind in own[head])
+        return f"{head}({terms}) :- {', '.join(self.rng.sample(body.literals, len(body.literals)))}."
+
+    def add_atom(self, body: _Body, name: str, kinds: tuple[str, ...]) -> None:
+        terms = []
+        for kind in kinds:
+            chance = self.rng.random()
+            if chance < 0.1:
+                terms.append("_")
+            elif chance < 0.17:
+                terms.append(self.constant(kind))
+            else:
+                variable = self.rng.choice(VARIABLES[kind])
+                body.bound[kind].append(variable)
+                terms.append(variable)
+        body.literals.append(f"{name}({', '.join(terms)})")
+
+    def add_comparison(self, body: _Body) -> None:
+        kind = self.rng.choice([kind for kind, names in body.bound.items() if names] or [""])
+        if not kind:
+            return
+        operator = self.rng.choice(ORDERS[:3] if kind == "STRING" else ORDERS)
+        left = self.rng.choice(body.bound[kind])
+        right = self.rng.choice((*body.bound[kind], self.constant(kind)))
+        body.literals.append(f"isnotnull({left})" if self.rng.random() < 0.1 else f"{left} {operator} {right}")
+
+    def head_term(self, body: _Body, kind: str) -> str:
+        if not body.bound[kind] or self.rng.random() < 0.08:
+            return self.constant(kind)
+        return self.rng.choice(body.bound[kind])
+
+    def constant(self, kind: str) -> str:
+        if kind == "DATE":
+            return f'DATE "2026-01-0{self.rng.randint(1, 3)}"'
+        return f'"{self.rng.choice("ab")}"' if kind == "STRING" else str(self.rng.randrange(self.nodes))
+
+
+# Least and greatest costs. {n} is a number.
+COSTS = (
+    "best(x, y, min<c>) :- w(x, y, c). best(x, y, min<c + d>) :- w(x, z, c), best(z, y, d).",
+    "best(x, y, min<c>) :- w(x, y, c). best(x, y, min<d + c>) :- best(x, z, d), w(z, y, c), x != y.",
+    "best(x, y, max<c>) :- w(x, y, c). best(x, y, max<least(c, d)>) :- w(x, z, c), best(z, y, d).",
+    "best(x, y, min<c>) :- w(x, y, c). best(x, y, min<greatest(c, d)>) :- w(x, z, c), best(z, y, d).",
+    "best(x, min<c>) :- start(x, c). best(y, min<d + {n}>) :- best(x, d), e(x, y).",
+    "best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), f(y, _).",
+    "best(x, min<c>) :- start(x, c). best(y, min<d + c + h>) :- best(x, d), w(x, y, c), w(y, x, h).",
+    "best(x, min<{n}>) :- f(x, _). best(y, min<d + 1>) :- best(x, d), f(x, y), x <= y. best(0, min<d>) :- best({n}, d).",
+    "best({n}, x, min<c>) :- start(x, c). best(y, x, min<c + d>) :- best(x, y, d), w(x, y, c), c > {n}.",
+    "best(x, min<c>) :- start(x, c). best(x, min<d>) :- other(x, d)."
+    " other(y, min<d + c>) :- best(x, d), w(x, y, c). other(y, min<d + {n}>) :- best(y, d).",
+    "best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), seen(x)."
+    " seen({n}) :- f({n}, _). seen(y) :- seen(x), f(x, y).",
+    "best(x, max<c>) :- start(x, c). best(y, max<d - c>) :- best(x, d), w(x, y, c).",
+)
+# The same where a value can be better than what it is made of, which few ways to maintain it can stand.
+TEMPTING = (
+    "best(x, min<c>) :- start(x, c). best(y, min<c>) :- w(x, y, c), best(x, _).",
+    "best(x, min<c>) :- start(x, c). best(y, min<least(c, d)>) :- w(x, y, c), best(x, d).",
+    "best(x, max<c>) :- start(x, c). best(y, max<c>) :- w(x, y, c), best(x, _), x != y.",
+    "best(x, max<c>) :- start(x, c). best(y, max<c + d>) :- w(x, y, c), best(x, d), x < y.",
+    "best(x, min<c>) :- start(x, c). best(y, min<d - c>) :- w(x, y, c), best(x, d), x < y.",
+    "best(x, min<c>) :- start(x, c). best(y, min<{n}>) :- best(x, _), e(x, y).",
+    "best(x, min<c>) :- start(x, c). best(y, min<c>) :- way(x, y), start(y, c). way(x, y) :- best(x, _), w(x, y, _).",
+)

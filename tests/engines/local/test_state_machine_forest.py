@@ -1,0 +1,173 @@
+"""The compiled proof forest under programs of its shape, with little room, so that it grows and is packed all the time.
+
+After every commit, and every commit that failed, it agrees with the reference engine.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from tests.engines.local.forest_programs import COSTS, SETS, TABLES, TEMPTING, PlainPrograms
+from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules
+from tests.engines.local.machine_steps import PHASES, TAKEN, runs
+from tests.engines.local.machine_twins import Twins
+from whence.model.schema import Column
+from whence.model.types import DATE, STRING
+from whence.model.updates import Commit
+
+SEEDS = st.integers(0, 2**32 - 1).map(Random)
+STEPS_PER_RUN = 40
+COMPILED = "recursive: a compiled proof forest"
+
+
+def picky(x: int | None) -> int | None:
+    if x == 13:
+        raise ValueError("13")
+    return x
+
+
+def started() -> Twins:
+    twins = Twins(["auto"])
+    for twin in twins.all:
+        twin.db.function("picky", picky, returns="INT")
+        twin.db.execute(TABLES)
+        twin.db.rules(SETS)
+    return twins
+
+
+@pytest.fixture
+def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr("whence.engines.local.forest.room._SMALLEST", 2)
+    monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_PACKING", 2)
+    yield
+
+
+class ForestMachine(RuleBasedStateMachine):
+    nodes = 4
+    read = ("d", "e", "f", "g", "s")
+    compiled = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.twins = started()
+        self.tables = {name: self.twins.db.catalog().relations[name].columns for name in self.read}
+
+    def act(self, action: Action) -> Commit | None:
+        TAKEN["of compiled forests"] += 1
+        return self.twins.act(action)
+
+    def program(self, rng: Random) -> str:
+        text, own = PlainPrograms(rng, self.nodes).program()
+        # Above the forest, so that a commit can fail after the forest has followed it.
+        checks = [f"checked_{name}(picky({x})) :- {name}({t})." for name, (x, t) in map(self.numbers, own.items())]
+        return f"{text}\n{''.join(checks)}"
+
+    @staticmethod
+    def numbers(relation: tuple[str, tuple[str, ...]]) -> tuple[str, tuple[str, str]]:
+        name, kinds = relation
+        at = kinds.index("INT")
+        return name, ("x", ", ".join("x" if i == at else "_" for i in range(len(kinds))))
+
+    @initialize(rng=SEEDS)
+    def define(self, rng: Random) -> None:
+        self.commit(self.inserts(rng, 6))
+        self.act(Rules(self.program(rng)))
+        views = self.twins.db.catalog().views
+        assert views, "the program was refused"
+        if self.compiled:
+            chosen = [self.twins.others[0].engine.choice(name) for name in views]
+            assert all(choice and (choice.strategy == "counting" or choice.reason == COMPILED) for choice in chosen)
+
+    # Rows
+
+    def value(self, rng: Random, column: Column) -> object:
+        if column.nullable and rng.random() < 0.1:
+            return None
+        if column.type == STRING:
+            return rng.choice("ab")
+        if column.type == DATE:
+            return datetime.date(2026, 1, rng.randint(1, 3))
+        return rng.randrange(self.nodes)
+
+    def inserts(self, rng: Random, count: int) -> list[Insert | Delete]:
+        names = [rng.choice(self.read) for _ in range(count)]
+        return [Insert(name, (tuple(self.value(rng, c) for c in self.tables[name]),)) for name in names]
+
+    def deletes(self, rng: Random, count: int) -> list[Insert | Delete]:
+        found: list[Insert | Delete] = []
+        for _ in range(count):
+            name = rng.choice(self.read)
+            rows: list[Row] = sorted(self.twins.db.rows(name), key=repr)
+            if rows:
+                found.append(Delete(name, (rng.choice(rows),)))
+        return found
+
+    def commit(self, changes: list[Insert | Delete]) -> None:
+        self.act(Changes(tuple(changes)))
+
+    # Steps
+
+    @rule(rng=SEEDS)
+    def insert(self, rng: Random) -> None:
+        self.commit(self.inserts(rng, rng.choice((1, 2, 6))))
+
+    @rule(rng=SEEDS)
+    def delete(self, rng: Random) -> None:
+        self.commit(self.deletes(rng, rng.choice((1, 2, 6))))
+
+    @rule(rng=SEEDS)
+    def both(self, rng: Random) -> None:
+        changes = self.deletes(rng, rng.choice((1, 3))) + self.inserts(rng, rng.choice((1, 3)))
+        self.commit(rng.sample(changes, len(changes)))
+
+    @rule(rng=SEEDS)
+    def empty(self, rng: Random) -> None:
+        """A whole table at once, and perhaps part of it back."""
+        name = rng.choice(self.read)
+        rows: list[Row] = sorted(self.twins.db.rows(name), key=repr)
+        self.commit([Delete(name, tuple(rows)), Insert(name, tuple(rows[: rng.choice((0, 0, 1))]))])
+
+    @rule(rng=SEEDS)
+    def fail(self, rng: Random) -> None:
+        name = rng.choice([name for name in self.read if name not in ("d", "s")])
+        row = tuple(13 if column.name == "a" else self.value(rng, column) for column in self.tables[name])
+        self.commit([*self.deletes(rng, 2), *self.inserts(rng, 2), Insert(name, (row,))])
+
+    def teardown(self) -> None:
+        self.twins.check_everything()
+
+
+class CostMachine(ForestMachine):
+    templates = COSTS
+    read = ("e", "f", "start", "w", "w", "w")
+
+    def program(self, rng: Random) -> str:
+        text = rng.choice(self.templates).format(n=rng.randrange(3))
+        arity = text.split("<")[0].count(",") + 1
+        return f"{text} checked(picky(x)) :- best(x{', _' * (arity - 1)})."
+
+
+class TemptingMachine(CostMachine):
+    templates = TEMPTING
+    compiled = False
+
+
+@pytest.mark.usefixtures("little_room")
+@pytest.mark.parametrize(("machine", "share"), [(ForestMachine, 0.4), (CostMachine, 0.2), (TemptingMachine, 0.05)])
+def test_the_forest_follows(machine: type[ForestMachine], share: float) -> None:
+    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+        machine,
+        settings=settings(
+            max_examples=runs(share, STEPS_PER_RUN),
+            stateful_step_count=STEPS_PER_RUN,
+            suppress_health_check=list(HealthCheck),
+            phases=PHASES,
+        ),
+    )

@@ -30,7 +30,7 @@ bench: $(READY) ## Compare whence with DuckDB and others; QUICK=1 takes small si
 setup: $(READY) ## Only set up: find Python, make .venv, install what is needed
 
 clean: ## Remove everything that set-up, tests and tools have made
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
+	rm -rf .venv .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(READY): pyproject.toml

@@ -236,7 +236,7 @@ def save(report: Report, sizes: DataclassInstance, directory: Path) -> Path:
         "sizes": dataclasses.asdict(sizes),
         "machine": {
             "processors": os.cpu_count(),
-            "system": platform.platform(terse=True),
+            "system": platform.system(),
             "python": platform.python_version(),
             "duckdb": version("duckdb"),
         },

@@ -25,7 +25,7 @@ class Duck:
     def load(self, tables: Sequence[Table]) -> None:
         self.connection.execute("DROP SCHEMA IF EXISTS program CASCADE; CREATE SCHEMA program; USE program")
         for table in tables:
-            self.create(to_duckdb(table.create()))
+            self.create(table.create())
             self.fill(table.name, table.rows)
 
     def create(self, statement: str) -> None:

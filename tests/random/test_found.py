@@ -54,6 +54,8 @@ QUERIES = {
     "a comparison that is grouped by": "SELECT count(*) AS c FROM a GROUP BY (x = 1) HAVING (x = 1)",
     "an AND that is grouped by": "SELECT count(*) AS c FROM a GROUP BY (x = 1 AND y = 1) HAVING (x = 1 AND y = 1)",
     "an OR of the same that is grouped by": "SELECT 1 AS c FROM a GROUP BY (x = 1 OR x = 1) HAVING (x = 1 OR x = 1)",
+    "an AND that is grouped by, among others": """
+        SELECT count(*) AS c FROM a GROUP BY (x = 1 AND y = 1) HAVING (x = 1 AND y = 1) AND count(*) > 0""",
     "EXISTS of a union in parentheses": """
         SELECT y FROM a WHERE EXISTS ((SELECT x, 1 FROM nothing) UNION ALL SELECT x, 2 FROM b)""",
     "EXISTS in two pairs of parentheses": "SELECT y FROM a WHERE EXISTS ((SELECT x, z FROM b))",

@@ -1,0 +1,128 @@
+"""What the state machines found, cut down. Every case is played in all strategies, against the reference engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules, Sql
+from tests.engines.local.machine_twins import SMALL, Twins
+
+COSTS = ".decl link(x: INT, y: INT, c: {0})\n.decl start(x: INT, c: {0})\n"
+BETTER = [(9, 1, -50), (9, 2, -50), (9, 3, -50), (0, 1, 2), (0, 2, 5), (2, 1, -4), (1, 3, 1)]
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    actions: tuple[Action, ...]
+    open: str | None = None
+
+
+def insert(table: str, *rows: Row) -> Changes:
+    return Changes((Insert(table, rows),))
+
+
+def delete(table: str, *rows: Row) -> Changes:
+    return Changes((Delete(table, rows),))
+
+
+def costs(kind: str, step: str, body: str = "link(x, y, c), r(x, d)") -> Rules:
+    function = step.split("<")[0]
+    return Rules(COSTS.format(kind) + f"r(x, {function}<c>) :- start(x, c). r(y, {step}) :- {body}.")
+
+
+CASES = (
+    Case(
+        "recursion over relations without columns",
+        (
+            Rules(".decl e(x: INT, y: INT)\n.decl flag()\np() :- flag(). p() :- p(), e(_, _). q(x) :- e(x, _), p()."),
+            insert("flag", ()),
+            insert("e", (1, 2)),
+            delete("flag", ()),
+        ),
+    ),
+    Case(
+        "the feed of a view that was empty when it was replaced",
+        (
+            Sql("CREATE TABLE t(x INT NOT NULL)"),
+            Sql("CREATE VIEW v AS SELECT x FROM t WHERE x > 100"),
+            insert("t", (1,), (2,)),
+            Sql("CREATE OR REPLACE VIEW v AS SELECT x FROM t"),
+            insert("t", (3,)),
+            delete("t", (1,)),
+        ),
+    ),
+    Case(
+        "a recursive view that another one reads",
+        (
+            Rules(
+                ".decl e(x: INT, y: INT)\nreach(x, y) :- e(x, y). reach(x, y) :- reach(x, z), e(z, y)."
+                " back(y) :- reach(x, y), x > y."
+            ),
+            insert("e", (9, 7)),
+            insert("e", (7, 8)),
+            delete("e", (9, 7)),
+        ),
+    ),
+    Case(
+        "a best value that comes from below and only its presence from the recursion",
+        (
+            costs("INT", "min<c>", "link(x, y, c), r(x, _)"),
+            insert("start", (1, 9)),
+            insert("link", (1, 2, 3), (2, 1, 4)),
+            delete("start", (1, 9)),
+        ),
+        "5",
+    ),
+    Case(
+        "the least of a path",
+        (
+            costs("INT", "min<least(c, d)>"),
+            insert("start", (1, 9)),
+            insert("link", (1, 2, 3), (2, 1, 4)),
+            delete("start", (1, 9)),
+        ),
+        "5",
+    ),
+    Case(
+        "costs below zero without a cycle",
+        (
+            costs("INT", "min<c + d>"),
+            insert("start", (0, 0), (9, 0)),
+            insert("link", *BETTER),
+            delete("start", (9, 0)),
+        ),
+        "6",
+    ),
+    Case(
+        "the longest path without a cycle",
+        (
+            costs("INT", "max<c + d>"),
+            insert("start", (0, 0), (9, 0)),
+            insert("link", *[(x, y, abs(c)) for x, y, c in BETTER]),
+            delete("start", (9, 0)),
+        ),
+        "6",
+    ),
+    Case("a large BIGINT", (costs("BIGINT", "min<c + d>"), insert("start", (0, 2**62 + 10))), "7"),
+    Case(
+        "a product beyond BIGINT",
+        (costs("BIGINT", "min<c * d>"), insert("start", (0, 2**40)), insert("link", (0, 1, 2**40))),
+        "7",
+    ),
+    Case(
+        "a product beyond DOUBLE",
+        (costs("DOUBLE", "min<c * d>"), insert("start", (0, 1e300)), insert("link", (0, 1, 1e300))),
+        "8",
+    ),
+)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_found(case: Case) -> None:
+    twins = Twins(SMALL)
+    for action in case.actions:
+        twins.act(action)
+    twins.check_everything()

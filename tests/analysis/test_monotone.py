@@ -121,7 +121,7 @@ def test_min_and_max_of_the_same_value(refusal: Refusal) -> None:
     assert refusal(
         text.replace("low(x, min<c>) :- high(x, c).", "low(x, min<c>) :- link(x, _, c), high(x, _)."),
         StratificationError,
-    ).startswith("column '_2' of 'high' can only rise while the recursion runs, but this value falls")
+    ).startswith("column 'c' of 'high' can only rise while the recursion runs, but this value falls")
 
 
 def test_a_plain_column_that_would_move_both_ways(refusal: Refusal) -> None:

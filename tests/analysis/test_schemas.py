@@ -42,9 +42,9 @@ def schema(rules: str, relation: str) -> str:
         ("p(v) :- note(_, w), v = w + 1, w < 3.", "v DOUBLE NOT NULL"),
         ("p(x) :- note(x, w), (isnotnull(x) or w > 1).", "x STRING"),
         # Aggregates: with groups nothing is empty, without groups only count knows what to say of nothing.
-        ("p(x, min<c>, count<c>) :- link(x, _, c).", "x STRING NOT NULL, _2 INT NOT NULL, _3 BIGINT NOT NULL"),
-        ("p(sum<c>, count<*>) :- link(_, _, c).", "_1 BIGINT, _2 BIGINT NOT NULL"),
-        ("p(x, max<w>) :- note(x, w).", "x STRING, _2 DOUBLE"),
+        ("p(x, min<c>, count<c>) :- link(x, _, c).", "x STRING NOT NULL, c INT NOT NULL, c_3 BIGINT NOT NULL"),
+        ("p(sum<c>, count<*>) :- link(_, _, c).", "c BIGINT, _2 BIGINT NOT NULL"),
+        ("p(x, max<w>) :- note(x, w).", "x STRING, w DOUBLE"),
         ("p(#f(x)) :- link(x, _, _).", "_1 STRING NOT NULL"),
     ],
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import whence
@@ -29,12 +27,6 @@ def test_maintenance_that_is_not_there() -> None:
 def test_the_reference_engine_has_no_strategies() -> None:
     with pytest.raises(whence.UnsupportedError, match="the reference engine always recomputes"):
         whence.connect(engine="reference", maintenance="dred")
-
-
-@pytest.mark.parametrize("target", ["state/", Path("state")])
-def test_a_directory_is_not_there_yet(target: object) -> None:
-    with pytest.raises(whence.UnsupportedError, match=r"kept in a directory \(state/?\) is not there yet"):
-        whence.connect(target)
 
 
 def test_spark_is_not_there_yet() -> None:

@@ -102,7 +102,7 @@ def test_definitions_that_changed(state: Path) -> None:
         with whence.connect(state) as again:
             check_same(again, twin, ("link", "cost", "reachable", "other"))
             for each in (again, twin):
-                each.execute("CREATE VIEW gone AS SELECT dst FROM reachable")
+                each.execute("CREATE VIEW gone AS SELECT y FROM reachable")
                 each.delete("link", [("a", "b", 1)])
             check_same(again, twin, ("link", "cost", "reachable", "other", "gone"))
 

@@ -171,3 +171,42 @@ def test_the_forest_follows(machine: type[ForestMachine], share: float) -> None:
             phases=PHASES,
         ),
     )
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "p(x, y, 0) :- f(x, y). p(x, y, 0) :- f(x, z), p(z, y, 0).",
+        "p(x, y, 0) :- f(x, y). p(x, y, 0) :- p(x, z, _), p(z, y, _).",
+        "p(x, y, 0) :- f(x, y). q(x, y) :- p(x, z, _), f(z, y). p(x, y, 1) :- q(x, z), f(z, y), x != y.",
+        "p(x, y, min<c>) :- w(x, y, c). p(x, y, min<c + d>) :- w(x, z, c), p(z, y, d).",
+    ],
+)
+def test_thousands_of_nodes(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The arrays are as large as they are for users, and too small in the middle of walks."""
+    monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_PACKING", 500)
+    rng = Random(rules)
+    twins = started()
+    twins.act(Rules(f"{rules} checked(picky(x)) :- p(x, _, _)."))
+    most = 0
+    for step in range(12):
+        TAKEN["of large forests"] += 1
+        twins.act(Changes(tuple(large_change(rng, twins, step))))
+        most = max(most, len(twins.db.rows("p")))
+    assert most > 1_500
+    twins.check_everything()
+
+
+def large_change(rng: Random, twins: Twins, step: int) -> list[Insert | Delete]:
+    """Much comes at first; then much goes and comes, and now and then nothing of it happens."""
+    changes: list[Insert | Delete] = []
+    if step % 2:
+        for name in ("f", "w"):
+            rows: list[Row] = sorted(twins.db.rows(name), key=repr)
+            changes.append(Delete(name, tuple(rng.sample(rows, min(len(rows), rng.choice((1, 5, 60)))))))
+    for _ in range(rng.choice((5, 50)) if step else 110):
+        x, y = rng.randrange(20, 62), rng.randrange(20, 62)
+        changes += [Insert("f", ((x, y),)), Insert("w", ((x, y, rng.randrange(9)),))]
+    if step % 5 == 4:
+        changes += [Insert("f", ((13, 13),)), Insert("w", ((13, 13, 0),))]
+    return changes

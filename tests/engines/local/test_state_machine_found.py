@@ -17,7 +17,6 @@ BETTER = [(9, 1, -50), (9, 2, -50), (9, 3, -50), (0, 1, 2), (0, 2, 5), (2, 1, -4
 class Case:
     name: str
     actions: tuple[Action, ...]
-    open: str | None = None
 
 
 def insert(table: str, *rows: Row) -> Changes:
@@ -74,7 +73,6 @@ CASES = (
             insert("link", (1, 2, 3), (2, 1, 4)),
             delete("start", (1, 9)),
         ),
-        "5",
     ),
     Case(
         "the least of a path",
@@ -84,7 +82,6 @@ CASES = (
             insert("link", (1, 2, 3), (2, 1, 4)),
             delete("start", (1, 9)),
         ),
-        "5",
     ),
     Case(
         "costs below zero without a cycle",
@@ -94,7 +91,6 @@ CASES = (
             insert("link", *BETTER),
             delete("start", (9, 0)),
         ),
-        "6",
     ),
     Case(
         "the longest path without a cycle",
@@ -104,18 +100,15 @@ CASES = (
             insert("link", *[(x, y, abs(c)) for x, y, c in BETTER]),
             delete("start", (9, 0)),
         ),
-        "6",
     ),
-    Case("a large BIGINT", (costs("BIGINT", "min<c + d>"), insert("start", (0, 2**62 + 10))), "7"),
+    Case("a large BIGINT", (costs("BIGINT", "min<c + d>"), insert("start", (0, 2**62 + 10)))),
     Case(
         "a product beyond BIGINT",
         (costs("BIGINT", "min<c * d>"), insert("start", (0, 2**40)), insert("link", (0, 1, 2**40))),
-        "7",
     ),
     Case(
         "a product beyond DOUBLE",
         (costs("DOUBLE", "min<c * d>"), insert("start", (0, 1e300)), insert("link", (0, 1, 1e300))),
-        "8",
     ),
 )
 

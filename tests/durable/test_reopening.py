@@ -95,7 +95,9 @@ def test_definitions_that_changed(state: Path) -> None:
             each.rules(REACHABLE)
             each.insert("link", [("a", "b", 1), ("b", "c", 2)])
             each.execute("CREATE VIEW gone AS SELECT src FROM link")
-            each.execute("CREATE OR REPLACE VIEW cost AS SELECT src, sum(cost) AS total FROM link WHERE cost > 1 GROUP BY src")
+            each.execute(
+                "CREATE OR REPLACE VIEW cost AS SELECT src, sum(cost) AS total FROM link WHERE cost > 1 GROUP BY src"
+            )
             each.execute("DROP VIEW gone; CREATE TABLE other(x INT); INSERT INTO other VALUES (1), (1)")
             each.execute("DROP TABLE other; CREATE TABLE other(y STRING); INSERT INTO other VALUES ('one')")
         db.close()

@@ -47,6 +47,7 @@ def test_rows_and_changes(rows: list[tuple[object, ...]]) -> None:
             db.execute(f"CREATE TABLE t({columns}); CREATE VIEW v AS SELECT * FROM t")
             db.insert("t", rows)
             contents = db.table("t")
+            written = set(map(repr, db.rows("t")))
         with whence.connect(directory) as db:
             assert db.table("t") == db.table("v") == contents
             for name in ("t", "v"):
@@ -58,7 +59,7 @@ def test_rows_and_changes(rows: list[tuple[object, ...]]) -> None:
             assert db.table("t") == contents
         with whence.connect(directory) as db:
             assert db.table("t") == contents
-            assert [type(value) for row in db.rows("t") for value in row if value is not None]
+            assert set(map(repr, db.rows("t"))) == set(map(repr, db.rows("v"))) == written
             db.delete("t", rows)
         with whence.connect(directory) as db:
             assert len(db.table("t")) == len(db.table("v")) == 0

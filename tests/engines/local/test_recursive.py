@@ -19,7 +19,7 @@ from whence.engines.reference.fixpoint import Limits
 from whence.errors import ConvergenceError, EvaluationError
 
 LIMITS = Limits(rounds=40, rows=400)
-PROGRAMS = 200
+PROGRAMS = 120
 STEPS = 12
 BLOCK = 20
 
@@ -54,4 +54,4 @@ def test_random_programs(first: int) -> None:
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK))
 def test_exact_provenance_of_small_tables(first: int) -> None:
     for seed in range(first, first + BLOCK):
-        play(seed, [EagerAbsorption], 5)
+        play(seed, [EagerAbsorption], 3)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
@@ -19,11 +19,7 @@ TRUE = Constant(True, types.BOOLEAN)
 
 def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
     """Keep only rows for which the expression is TRUE."""
-    whole = block.known(node.unnest())
-    if whole is not None:
-        block.conditions.append(whole)
-        return
-    for part in conjuncts(node):
+    for part in conjuncts(node, lambda part: block.known(part) is not None):
         _add(lowering, block, part)
 
 
@@ -75,12 +71,17 @@ def _split(term: Term) -> Iterator[Term]:
         yield term
 
 
-def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The parts joined by AND. What every branch of an OR requires is taken out of it, so that it can serve a join."""
+def conjuncts(node: exp.Expr, is_one: Callable[[exp.Expr], bool] = lambda _: False) -> Iterator[exp.Expr]:
+    """The parts joined by AND. What every branch of an OR requires is taken out of it, so that it can serve a join.
+
+    What `is_one` accepts is not taken apart.
+    """
     todo = [node]
     while todo:
         here = todo.pop().unnest()
-        if isinstance(here, exp.And):
+        if is_one(here):
+            yield here
+        elif isinstance(here, exp.And):
             todo.extend((here.expression, here.this))
         elif isinstance(here, exp.Or):
             yield from _factor(here)

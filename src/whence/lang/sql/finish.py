@@ -25,7 +25,7 @@ def finish(block: Block, head: Atom, relations: Callable[[str], Relation], span:
     head = Atom(head.relation, tuple(block.resolve_term(t) for t in head.terms), span=head.span)
     atoms = [_resolved(block, atom) for atom in block.atoms]
     negations = [_resolved(block, atom) for atom in block.negations]
-    conditions = [block.resolve_term(c) for c in block.conditions]
+    conditions = [_without_repetition(block.resolve_term(c)) for c in block.conditions]
 
     never_null = block.never_null_in_atoms(relations)
     guarded = {name: None for name in block.must_not_be_null() if name not in never_null}
@@ -49,6 +49,14 @@ def finish(block: Block, head: Atom, relations: Callable[[str], Relation], span:
     once = Counter(v.name for t in [*_terms_of(literals), *_terms_of(guards), *head.terms] for v in variables(t))
     body = [_renamed(literal, names, once) for literal in [*literals[: len(atoms) + len(negations)], *guards, *rest]]
     return Rule(_rename_atom(head, names), tuple(body), span=span)
+
+
+def _without_repetition(term: Term) -> Term:
+    """`a OR a` is a: columns that are joined can turn out to be the same."""
+    if isinstance(term, Call) and term.function in ("and", "or"):
+        parts = tuple(dict.fromkeys(_without_repetition(a) for a in term.arguments))
+        return parts[0] if len(parts) == 1 else Call(term.function, parts, span=term.span)
+    return term
 
 
 def as_literal(condition: Term) -> Literal:

@@ -10,7 +10,7 @@ from whence.errors import UnsupportedError
 from whence.lang.sql.block import Block
 from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.known import Known
-from whence.lang.sql.lowering import Draft, Lowering
+from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.query import draft_parts
 from whence.lang.sql.tables import table_name
@@ -18,6 +18,7 @@ from whence.model.program import Program
 from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.span import Source, Span
 from whence.model.statements import CreateView
+from whence.model.terms import Variable
 
 
 def create_view(node: exp.Create, known: Known, source: Source, span: Span) -> CreateView:
@@ -60,30 +61,30 @@ def define(lowering: Lowering, query: exp.Expr, columns: list[str], span: Span |
     top = Block.top({})
     drafts, distinct = draft_parts(lowering, query, top)
     drafts[0] = renamed(drafts[0], columns, span)
-    whole = _is_all_of(lowering, drafts)
-    if whole is not None:
-        _take_name(lowering, whole, [o.name for o in drafts[0].outputs], span)
-    else:
-        lowering.emit(lowering.view, drafts, distinct=distinct, span=span)
+    lowering.emit(lowering.view, drafts, distinct=distinct, span=span)
+    while (copied := _copied(lowering)) is not None:
+        _take_place(lowering, copied)
 
 
-def _is_all_of(lowering: Lowering, drafts: list[Draft]) -> str | None:
-    """The auxiliary relation that the query merely repeats, column by column."""
-    if len(drafts) != 1:
-        return None
-    draft = drafts[0]
-    atom = draft.block.only_atom()
-    relation = lowering.made.get(atom.relation) if atom is not None else None
-    if atom is None or relation is None or (draft.distinct and not relation.distinct):
-        return None
-    return relation.name if [o.term for o in draft.outputs] == list(atom.terms) else None
+def _copied(lowering: Lowering) -> str | None:
+    """The auxiliary relation that the view merely repeats, column by column."""
+    rules = [rule for rule in lowering.rules if rule.head.relation == lowering.view]
+    match rules:
+        case [Rule(head=head, body=(Atom() as atom,))] if head.terms == atom.terms:
+            plain = all(isinstance(t, Variable) for t in head.terms) and len(set(head.terms)) == len(head.terms)
+            other = lowering.made.get(atom.relation)
+            if plain and other is not None and other.name != lowering.view:
+                view = lowering.made[lowering.view]
+                return other.name if other.distinct or not view.distinct else None
+    return None
 
 
-def _take_name(lowering: Lowering, old: str, columns: list[str], span: Span | None) -> None:
+def _take_place(lowering: Lowering, old: str) -> None:
     """The auxiliary relation becomes the view itself, so that its rules speak of the view."""
-    relation = lowering.made.pop(old)
-    renamed_columns = tuple(replace(c, name=n) for c, n in zip(relation.columns, columns, strict=True))
-    lowering.made[lowering.view] = replace(relation, name=lowering.view, columns=renamed_columns, span=span)
+    view, relation = lowering.made.pop(lowering.view), lowering.made.pop(old)
+    columns = tuple(replace(c, name=n) for c, n in zip(relation.columns, view.column_names, strict=True))
+    lowering.made[lowering.view] = replace(relation, name=lowering.view, columns=columns, span=view.span)
+    lowering.rules = [rule for rule in lowering.rules if rule.head.relation != lowering.view]
 
     def atom(a: Atom) -> Atom:
         return replace(a, relation=lowering.view) if a.relation == old else a

@@ -29,7 +29,7 @@ class DRed(Walks):
     ) -> None:
         super().__init__(component, relations, functions, stores, limits)
         # Otherwise only a value as good as the best one is a reason for the best one.
-        self._any_value_counts = saturates(component)
+        self._any_value_counts = saturates(component, relations)
 
     def keeps(self, matcher: Matcher) -> bool:  # noqa: ARG002
         return False

@@ -20,6 +20,7 @@ from whence.engines.local.recursive.strategy import Strategy
 from whence.engines.local.recursive.supports import FALSE, TRUE, Formula, plus, times, variable, without
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
+from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import Delta
@@ -70,7 +71,7 @@ class EagerAbsorption(Strategy):
         self._sources: Sources = {**sources, **self._own}
         self._deltas: dict[str, dict[Row, int]] = {}
         self._queue: deque[tuple[Place, Formula, int]] = deque()
-        self._heap: list[tuple[int, Any, int, Place, int]] = []
+        self._heap: list[tuple[int, Any, int, Place, int, Rule | None]] = []
         self._ticket = count()
 
     def begin(self) -> Mapping[str, Delta]:
@@ -100,8 +101,8 @@ class EagerAbsorption(Strategy):
             if self._queue:
                 self._propagate(*self._queue.popleft())
             else:
-                *_, group, depth = heappop(self._heap)
-                self._settle(group, depth)
+                *_, group, depth, rule = heappop(self._heap)
+                self._settle(group, depth, rule)
         return {name: delta for name, delta in self._deltas.items() if delta}
 
     # Deletes
@@ -163,7 +164,7 @@ class EagerAbsorption(Strategy):
                 if value not in values[at]:
                     values[at][value] = rank
                     self._journal.note(values[at].pop, value)
-                self._wait(head, depth)
+                self._wait(head, depth, matcher.rule)
 
     def _include(self, matcher: Matcher, head: Place, formula: Formula, depth: int) -> None:
         if not self._extend(head, formula):
@@ -205,12 +206,12 @@ class EagerAbsorption(Strategy):
 
     # Groups
 
-    def _wait(self, group: Place, depth: int) -> None:
+    def _wait(self, group: Place, depth: int, rule: Rule | None = None) -> None:
         ranks = self._values.get(group, ({},))[0].values()
-        entry = (self._lanes[group[0]], min(ranks, default=NO_VALUE), next(self._ticket), group, depth)
+        entry = (self._lanes[group[0]], min(ranks, default=NO_VALUE), next(self._ticket), group, depth, rule)
         heappush(self._heap, entry)
 
-    def _settle(self, group: Place, depth: int) -> None:
+    def _settle(self, group: Place, depth: int, rule: Rule | None) -> None:
         relation, key = group
         bests = self._rules.bests[relation]
         values = self._values.get(group, ())
@@ -227,7 +228,7 @@ class EagerAbsorption(Strategy):
             return
         if former != row:
             if depth > self._brake.depth:
-                raise self._brake.too_deep(row, self._rules.deriving[relation][0].rule)
+                raise self._brake.too_deep(row, rule or self._rules.deriving[relation][0].rule)
             if former is not None:
                 self._retire(group, former)
             self._rows[group] = row

@@ -14,6 +14,7 @@ from whence.analysis.components import Component
 from whence.analysis.order import Define, Match, order_body
 from whence.analysis.wording import relation_named
 from whence.model.rules import Atom, Rule
+from whence.model.schema import Relation
 from whence.model.terms import Aggregate, Call, Cast, Skolem, Term, variables, walk
 
 # The variables of a body with a moving value, and where it comes from: a relation, and the variable it was read into.
@@ -50,15 +51,18 @@ def moving_columns(component: Component) -> dict[str, set[int]]:
     return columns
 
 
-def saturates(component: Component) -> bool:
+def saturates(component: Component, relations: Mapping[str, Relation]) -> bool:
     """Whether a value could improve upon itself around a cycle and then come to rest.
 
     It cannot if each value is computed from a value of every atom of the component in the body, and either by sums
     alone, which never come to rest, or by bounds that only make values worse, `greatest` for min and `least` for max.
+    Both pass over NULL, so a value that can be NULL could improve by them.
     """
     aggregates = {term.function for rule in component.rules for term in rule.head.terms if isinstance(term, Aggregate)}
     bounds = {"greatest"} if aggregates == {"min"} else {"least"} if aggregates == {"max"} else set()
     columns = moving_columns(component)
+    if any(relations[name].columns[at].nullable for name, moving in columns.items() for at in moving):
+        bounds = set()
     used = {name for rule in component.rules for name in _computing(rule, _sources(rule, columns))}
     is_passed_on = all(_passes_on(rule, columns) for rule in component.rules)
     return not (is_passed_on and (used <= {"+", "-"} or used <= bounds))

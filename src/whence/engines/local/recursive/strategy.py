@@ -16,11 +16,13 @@ from whence.engines.local.recursive.recompute import Recompute
 from whence.engines.local.recursive.rules import Rules
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
+from whence.errors import EvaluationError
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
 
 OWING = "a relation that it reads has rows with a count below zero"
+FAILING = "its rules fail for values that only the search for derivations comes across"
 
 
 class Strategy(ABC):
@@ -61,14 +63,25 @@ class Strategy(ABC):
 
     def build(self) -> Mapping[str, Delta]:
         if any(count < 0 for store in self._inputs.values() for count in store.counts.values()):
-            self._give_up()
-        return self.begin() if self.reason is None else self._recompute.build()
+            self._give_up(OWING)
+        if self.reason is None:
+            try:
+                return self.begin()
+            except EvaluationError:
+                self._give_up(FAILING)
+        return self._recompute.build()
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         change = change_of(self._inputs, deltas)
         if change.owing:
-            self._give_up()
-        return self.follow(change) if self.reason is None else self._recompute.apply(deltas)
+            self._give_up(OWING)
+        if self.reason is None:
+            try:
+                return self.follow(change)
+            except EvaluationError:
+                # If the rows after the change are to blame, recomputing fails as well, and the commit is taken back.
+                self._give_up(FAILING)
+        return self._recompute.apply(deltas)
 
     def settle(self) -> None:
         self._new_reason = False
@@ -87,10 +100,11 @@ class Strategy(ABC):
             return self._recompute.counts(relation)
         return MappingProxyType(self._own[relation].counts)
 
-    def _give_up(self) -> None:
+    def _give_up(self, reason: str) -> None:
         """Recompute from now on, unless this commit is taken back."""
         if self.reason is None:
-            self.reason = OWING
+            self._journal.undo()
+            self.reason = reason
             self._new_reason = True
             self._recompute.resume({name: store.counts for name, store in self._own.items()})
 

@@ -41,7 +41,7 @@ def test_a_second_process_is_refused(state: Path) -> None:
     command = [sys.executable, "-c", HOLD, str(state)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
         assert other.stdout is not None and other.stdout.readline() == "open\n"
-        with pytest.raises(whence.StateError, match=f"database in .*/state is open already, in process {other.pid}$"):
+        with pytest.raises(whence.StateError, match=rf"database in .*/state is open already, in process {other.pid}"):
             whence.connect(state)
         other.kill()
         other.wait()
@@ -84,7 +84,7 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(whence.StateError, match="file is a file, and a database is kept in a directory"):
         whence.connect(tmp_path / "file")
-    with pytest.raises(whence.StateError, match="there can be no database in .*/file/below"):
+    with pytest.raises(whence.StateError, match=r"there can be no database in .*/file/below"):
         whence.connect(tmp_path / "file" / "below")
 
 
@@ -121,7 +121,7 @@ def test_a_truncated_file(state: Path, share: float) -> None:
     with file.open("r+b") as opened:
         opened.truncate(int(file.stat().st_size * share))
     before = files_of(state)
-    with pytest.raises(whence.StateError, match="the database in .*/state is damaged") as caught:
+    with pytest.raises(whence.StateError, match=r"the database in .*/state is damaged") as caught:
         whence.connect(state)
     assert "nothing has been written to it" in str(caught.value.hint)
     assert files_of(state) == before

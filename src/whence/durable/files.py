@@ -83,7 +83,7 @@ def check_identity(directory: Path) -> None:
         header = opened.read(_HEADER_SIZE)
     if len(header) < _HEADER_SIZE or not header.startswith(_MAGIC):
         raise damaged(directory, f"{DATABASE_FILE} does not begin as it should")
-    version, application = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
+    pages, version, application = (int.from_bytes(header[at : at + 4], "big") for at in (28, 60, 68))
     if application != APPLICATION_ID:
         raise StateError(f"{file} belongs to another program", hint="choose another directory")
     if version != FORMAT_VERSION:
@@ -92,12 +92,18 @@ def check_identity(directory: Path) -> None:
             f"{FORMAT_VERSION}",
             hint="open it with the version of whence that wrote it",
         )
+    # A page size of 65536 is written as 1. With a log beside it, the file may be behind what its header says.
+    page_size = int.from_bytes(header[16:18], "big") & 0xFFFE or 65536
+    if not _has_log(directory) and file.stat().st_size < pages * page_size:
+        raise damaged(directory, f"the end of {DATABASE_FILE} is missing")
 
 
 @contextmanager
 def reading(directory: Path) -> Iterator[sqlite3.Connection]:
     """A connection that writes nothing to the database. Whatever it cannot read is damaged."""
-    uri = f"{(directory / DATABASE_FILE).absolute().as_uri()}?mode=ro"
+    # Without a log to be read, SQLite need not write even the index of one. Nobody else writes: there is the lock.
+    mode = "mode=ro" if _has_log(directory) else "immutable=1"
+    uri = f"{(directory / DATABASE_FILE).absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
             problems = [problem for (problem,) in connection.execute("PRAGMA quick_check(1)")]
@@ -121,6 +127,12 @@ def damaged(directory: Path, how: str) -> StateError:
         f"the database in {directory} is damaged: {how}",
         hint="nothing has been written to it; bring back a copy of the whole directory",
     )
+
+
+def _has_log(directory: Path) -> bool:
+    """Whether there are commits that SQLite has not moved to their place yet, because the process died."""
+    log = directory / f"{DATABASE_FILE}-wal"
+    return log.exists() and log.stat().st_size > 0
 
 
 def _sync(directory: Path) -> None:

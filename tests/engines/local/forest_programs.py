@@ -22,7 +22,14 @@ INPUTS = {
     "s": ("STRING", "INT"),
     "g": ("INT", "INT"),
 }
-OWN = (("INT", "INT"), ("INT", "INT"), ("INT",), ("INT", "DATE", "INT"), ("STRING", "INT"), ("INT", "INT", "INT"))
+OWN: tuple[tuple[str, ...], ...] = (
+    ("INT", "INT"),
+    ("INT", "INT"),
+    ("INT",),
+    ("INT", "DATE", "INT"),
+    ("STRING", "INT"),
+    ("INT", "INT", "INT"),
+)
 VARIABLES = {"INT": ("x", "y", "z", "u"), "DATE": ("t", "t2"), "STRING": ("m", "n")}
 ORDERS = ("=", "!=", "!=", "<", "<=", ">", ">=")
 
@@ -108,12 +115,12 @@ COSTS = (
     "best(x, min<c>) :- start(x, c). best(y, min<d + {n}>) :- best(x, d), e(x, y).",
     "best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), f(y, _).",
     "best(x, min<c>) :- start(x, c). best(y, min<d + c + h>) :- best(x, d), w(x, y, c), w(y, x, h).",
-    "best(x, min<{n}>) :- f(x, _). best(y, min<d + 1>) :- best(x, d), f(x, y), x <= y. best(0, min<d>) :- best({n}, d).",
+    "best(x, min<{n}>) :- f(x, _). best(y, min<d + 1>) :- best(x, d), f(x, y), x < 3. best(0, min<d>) :- best({n}, d).",
     "best({n}, x, min<c>) :- start(x, c). best(y, x, min<c + d>) :- best(x, y, d), w(x, y, c), c > {n}.",
-    "best(x, min<c>) :- start(x, c). best(x, min<d>) :- other(x, d)."
-    " other(y, min<d + c>) :- best(x, d), w(x, y, c). other(y, min<d + {n}>) :- best(y, d).",
-    "best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), seen(x)."
-    " seen({n}) :- f({n}, _). seen(y) :- seen(x), f(x, y).",
+    """best(x, min<c>) :- start(x, c). best(x, min<d>) :- other(x, d).
+    other(y, min<d + c>) :- best(x, d), w(x, y, c). other(y, min<d + {n}>) :- best(y, d).""",
+    """best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), seen(x).
+    seen({n}) :- f({n}, _). seen(y) :- seen(x), f(x, y).""",
     "best(x, max<c>) :- start(x, c). best(y, max<d - c>) :- best(x, d), w(x, y, c).",
 )
 # The same where a value can be better than what it is made of, which few ways to maintain it can stand.

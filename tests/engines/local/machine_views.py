@@ -33,6 +33,8 @@ RECURSIONS = (
     "{v}(x, y) :- {e}, !blocked(x). {v}(x, y) :- {v}(x, z), {f}, !blocked(z).",
     "{v}(x, y) :- {e}. {v}((x + {n}) % 4, y) :- {v}(x, z), {f}.",
     "{v}(x, y) :- {e}. {v}(twist(x), y) :- {v}(x, y), on().",
+    "{v}(x, y) :- {e}. {v}(x, y) :- {v}(x, z), {f}, 4 / (x - y + 6) != 1.",
+    "{v}(x, y) :- {e}. {v}(x, y) :- {v}(x, z), {v}(z, y), 4 / (x + y - 7) != 1.",
     "{v}(x, x) :- {e}. {v}(x, y) :- {f3}, {v}(z, w), {f2}.",
     "{v}(x) :- {e}, x = {n}. {v}(y) :- {v}(x), {e}. {w}(x) :- {e}, !{v}(x). {w}(y) :- {w}(x), {e}.",
     "{v}() :- on(). {v}() :- {v}(), {e}. {w}(x) :- {e}, {v}(). {w}(y) :- {w}(x), {e}.",
@@ -43,12 +45,11 @@ RECURSIONS = (
     "{v}(x, y, max<c>) :- link(x, y, c). {v}(x, y, max<least(c, d)>) :- {v}(x, z, c), {v}(z, y, d).",
     "{v}(x, y, min<c>) :- weight(x, y, c). {v}(x, y, min<c + d>) :- {v}(x, z, c), {v}(z, y, d).",
     "{v}(x, y, min<c>) :- weight(x, y, c), c < {n}. {v}(x, y, min<d + {n}>) :- {f2}, {v}(z, y, d).",
-    "{v}(x, y, min<c>, max<c>) :- link(x, y, c)."
-    " {v}(x, y, min<greatest(c, d)>, max<least(c, m)>) :- link(x, z, c), {v}(z, y, d, m).",
-    "{v}(x, min<0>) :- {e}, x = {n}. {v}(y, min<d + 1>) :- {v}(x, d), {e}."
-    " {w}(x, y) :- {v}(x, c), {e}, {v}(y, c + 1).",
-    "{v}(x, min<c>) :- weight(x, _, c). {v}(y, min<c>) :- {w}(x, y), {v}(x, c)."
-    " {w}(x, y) :- {e}. {w}(x, y) :- {w}(x, z), {f}.",
+    """{v}(x, y, min<c>, max<c>) :- link(x, y, c).
+    {v}(x, y, min<greatest(c, d)>, max<least(c, m)>) :- link(x, z, c), {v}(z, y, d, m).""",
+    "{v}(x, min<0>) :- {e}, x = {n}. {v}(y, min<d + 1>) :- {v}(x, d), {e}. {w}(x, y) :- {v}(x, c), {e}, {v}(y, c + 1).",
+    """{v}(x, min<c>) :- weight(x, _, c). {v}(y, min<c>) :- {w}(x, y), {v}(x, c).
+    {w}(x, y) :- {e}. {w}(x, y) :- {w}(x, z), {f}.""",
 )
 
 
@@ -170,8 +171,11 @@ class ViewMaker:
 
     def computed(self) -> str:
         """What fails for some rows: those with 7 to 9 in them."""
-        r = self.relation()
+        r, s = self.relation(), self.table()
         a = self.column("r", r)
+        if self.rng.random() < 0.3:
+            b = self.column("s", s)
+            return f"SELECT 1 div ({a} + {b} - 9) AS c0, {a} AS c1 FROM {r.name} r JOIN {s.name} s ON {a} != {b}"
         term = self.rng.choice((f"picky({a})", f"picky({a})", f"1 div ({a} - 8)", f"CAST({a} AS INT) * 300000000"))
         return f"SELECT {a} AS c0, {term} AS c1 FROM {r.name} r"
 

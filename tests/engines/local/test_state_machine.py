@@ -206,7 +206,7 @@ class LargeMachine(Machine):
 
 @pytest.mark.parametrize(("machine", "share"), [(SmallMachine, 0.2), (LargeMachine, 0.2)])
 def test_every_strategy_follows(machine: type[Machine], share: float) -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=runs(share, STEPS_PER_RUN),

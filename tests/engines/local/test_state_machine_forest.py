@@ -6,7 +6,6 @@ After every commit, and every commit that failed, it agrees with the reference e
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -43,15 +42,14 @@ def started() -> Twins:
 
 
 @pytest.fixture
-def little_room(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whence.engines.local.forest.room._SMALLEST", 2)
     monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_PACKING", 2)
-    yield
 
 
 class ForestMachine(RuleBasedStateMachine):
     nodes = 4
-    read = ("d", "e", "f", "g", "s")
+    read: tuple[str, ...] = ("d", "e", "f", "g", "s")
     compiled = True
 
     def __init__(self) -> None:
@@ -145,7 +143,7 @@ class ForestMachine(RuleBasedStateMachine):
 
 
 class CostMachine(ForestMachine):
-    templates = COSTS
+    templates: tuple[str, ...] = COSTS
     read = ("e", "f", "start", "w", "w", "w")
 
     def program(self, rng: Random) -> str:
@@ -162,7 +160,7 @@ class TemptingMachine(CostMachine):
 @pytest.mark.usefixtures("little_room")
 @pytest.mark.parametrize(("machine", "share"), [(ForestMachine, 0.35), (CostMachine, 0.2), (TemptingMachine, 0.05)])
 def test_the_forest_follows(machine: type[ForestMachine], share: float) -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=runs(share, STEPS_PER_RUN),

@@ -28,7 +28,7 @@ def delete(table: str, *rows: Row) -> Changes:
 
 
 def costs(kind: str, step: str, body: str = "link(x, y, c), r(x, d)") -> Rules:
-    function = step.split("<")[0]
+    function = step.partition("<")[0]
     return Rules(COSTS.format(kind) + f"r(x, {function}<c>) :- start(x, c). r(y, {step}) :- {body}.")
 
 
@@ -99,6 +99,26 @@ CASES = (
             insert("start", (0, 0), (9, 0)),
             insert("link", *[(x, y, abs(c)) for x, y, c in BETTER]),
             delete("start", (9, 0)),
+        ),
+    ),
+    Case(
+        "a NULL that gives its own group a better value",
+        (
+            Rules(
+                ".decl link(x: INT, y: INT, c: INT nullable)\nr(x, y, max<c>) :- link(x, y, c)."
+                " r(x, y, max<least(c, d)>) :- r(x, z, c), r(z, y, d)."
+            ),
+            insert("link", (1, 1, 1)),
+            insert("link", (2, 1, None)),
+            delete("link", (2, 1, None)),
+        ),
+    ),
+    Case(
+        "a condition that fails for a row that never followed by its rule",
+        (
+            Rules(".decl e(x: INT, y: INT)\nv(x, y) :- e(x, y). v(x, y) :- v(x, z), v(z, y), 4 / (x + y - 3) != 1."),
+            insert("e", (0, 3), (1, 1), (1, 0)),
+            delete("e", (0, 3)),
         ),
     ),
     Case("a large BIGINT", (costs("BIGINT", "min<c + d>"), insert("start", (0, 2**62 + 10)))),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from whence.analysis.components import Component
 from whence.analysis.wording import relation_named
 from whence.engines.reference.fixpoint import Limits, makes_values
@@ -32,12 +30,12 @@ class Brake:
                 hint="stop the recursion with a condition on the value that grows",
             )
 
-    def too_deep(self, row: Row, rule: Rule, others: Iterable[Rule] = ()) -> ConvergenceError:
+    def too_deep(self, row: Row, rule: Rule) -> ConvergenceError:
+        """For a row that the rule derives too many steps away from the input."""
         return ConvergenceError(
             f"{relation_named(rule.head.relation)} does not come to an end: after {self._limits.rounds:,} rounds it "
             f"still gets new rows, such as ({', '.join(map(shown, row))})",
             span=rule.span,
-            related=[("this rule keeps producing new rows too", other.span) for other in others],
             hint=(
                 "around some cycle the values get better every time, so there is no best one"
                 if self._aggregated

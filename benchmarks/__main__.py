@@ -18,6 +18,7 @@ BENCHMARKS = (
     "against_pathway",
     "growth",
     "kernels",
+    "durability",
 )
 
 

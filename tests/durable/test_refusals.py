@@ -84,7 +84,7 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(whence.StateError, match="file is a file, and a database is kept in a directory"):
         whence.connect(tmp_path / "file")
-    with pytest.raises(whence.StateError, match=r"there can be no database in .*/file/below"):
+    with pytest.raises(whence.StateError, match=r"the database in .*/file/below cannot be opened"):
         whence.connect(tmp_path / "file" / "below")
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import whence
 from tests.database.test_sequences import RELATIONS, SCHEMA, Advance, Change, commit, keeps_keys, steps
-from whence.model.types import Row
 
 LINKS = """
     CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT, PRIMARY KEY (src, dst));
@@ -179,7 +178,7 @@ def test_relations_without_columns(state: Path) -> None:
 
 
 def test_subscribers_hear_of_commits(state: Path) -> None:
-    heard: list[Row] = []
+    heard: list[int] = []
     with whence.connect(state) as db:
         db.execute("CREATE TABLE t(x INT)")
         db.subscribe("t", lambda changes: heard.extend(changes.column("x").to_pylist()))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whence.analysis.analyze import analyze
+from whence.durable.checksums import checksum
 from whence.durable.files import damaged
 from whence.durable.rows import RowTable
 from whence.engines.engine import Functions
@@ -67,10 +67,11 @@ def read_definitions(connection: sqlite3.Connection, directory: Path) -> tuple[D
     relations: list[Relation] = []
     rules: list[Rule] = []
     stored = connection.execute(
-        "SELECT number, name, is_view, text, checksum, source, spans FROM relations ORDER BY number"
+        "SELECT number, name, is_view, text, source, spans, checksum FROM relations ORDER BY number"
     ).fetchall()
-    for _, name, _, text, checksum, source, spans in stored:
-        if zlib.crc32(text.encode()) != checksum:
+    for _, *fields, written in stored:
+        name, _, text, source, spans = fields
+        if checksum(*fields) != written:
             raise damaged(directory, f"the definition of {name!r} is not the one that was written")
         program = _with_spans(parse_datalog(text, name), sources.get(source), json.loads(spans))
         relations += program.relations
@@ -139,9 +140,10 @@ def _write(connection: sqlite3.Connection, name: str, definition: Program, *, is
         )
     source = next((node.span.source for node in _placed(definition) if node.span is not None), None)
     number = None if source is None else _write_source(connection, source)
-    fields = (name, is_view, text, zlib.crc32(text.encode()), number, json.dumps(_spans(definition, source)))
+    fields = (name, int(is_view), text, number, json.dumps(_spans(definition, source)))
     written = connection.execute(
-        "INSERT OR REPLACE INTO relations VALUES (?, ?, ?, ?, ?, ?, ?)", (old and old.number, *fields)
+        "INSERT OR REPLACE INTO relations VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (old and old.number, *fields, checksum(*fields)),
     )
     assert written.lastrowid is not None
     return written.lastrowid

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from whence.durable.checksums import checksum
 from whence.model.schema import Relation
 from whence.model.types import ArrayType, Row, Type
 from whence.model.updates import CountedDelta, Delta
@@ -20,8 +21,8 @@ _CHECKSUM_SIZE = 4
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
-def pack(relation: Relation, delta: Delta) -> bytes:
-    """The rows' columns, and how often each row comes or goes."""
+def pack(relation: Relation, delta: Delta, place: object) -> bytes:
+    """The rows' columns, and how often each row comes or goes. `place` is what is stored beside the bytes."""
     columns, counts = _columns(delta)
     arrays = [
         pa.array(values, arrow_type(column.type)) for column, values in zip(relation.columns, columns, strict=True)
@@ -32,18 +33,22 @@ def pack(relation: Relation, delta: Delta) -> bytes:
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
     data: bytes = sink.getvalue().to_pybytes()
-    return zlib.crc32(data).to_bytes(_CHECKSUM_SIZE, "big") + data
+    return _checksum(data, place) + data
 
 
-def unpack(relation: Relation, packed: bytes) -> dict[Row, int] | None:
-    """What was packed; None if these are other bytes than those."""
+def unpack(relation: Relation, packed: bytes, place: object) -> dict[Row, int] | None:
+    """What was packed for this place; None if these are other bytes than those."""
     data = memoryview(packed)[_CHECKSUM_SIZE:]
-    if zlib.crc32(data).to_bytes(_CHECKSUM_SIZE, "big") != packed[:_CHECKSUM_SIZE]:
+    if _checksum(data, place) != packed[:_CHECKSUM_SIZE]:
         return None
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
         *columns, counts = (column.to_pylist() for column in reader.read_all().columns)
     values = [_frozen(column.type)(cells) for column, cells in zip(relation.columns, columns, strict=True)]
     return dict(zip(zip(*values, strict=True) if values else [()] * len(counts), counts, strict=True))
+
+
+def _checksum(data: bytes | memoryview, place: object) -> bytes:
+    return zlib.crc32(data, checksum(place)).to_bytes(_CHECKSUM_SIZE, "big")
 
 
 def _columns(delta: Delta) -> tuple[Sequence[Sequence[Any]], Sequence[int]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from whence.durable.checksums import checksum
 from whence.durable.lock import LOCK_FILE
 from whence.errors import StateError
 
@@ -25,19 +26,19 @@ _HEADER_SIZE = 100
 # `relations` has one record per table or view that users know; its text is Datalog, and has the auxiliary relations of
 # a view as well. `spans` are places in the text of `source`, which is the user's own. A `digest` is the sum of the
 # checksums of a table's rows. Changes of a relation up to version `dropped` are no longer in `changes`.
-_SCHEMA = """
-    CREATE TABLE state (version INTEGER NOT NULL, time TEXT, by_wall INTEGER);
-    INSERT INTO state VALUES (0, NULL, NULL);
+_SCHEMA = f"""
+    CREATE TABLE state (version INTEGER NOT NULL, time TEXT, by_wall INTEGER, checksum INTEGER NOT NULL);
+    INSERT INTO state VALUES (0, NULL, NULL, {checksum(0, None, None)});
     CREATE TABLE relations (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, is_view INTEGER NOT NULL,
-        text TEXT NOT NULL, checksum INTEGER NOT NULL, source INTEGER, spans TEXT NOT NULL);
+        text TEXT NOT NULL, source INTEGER, spans TEXT NOT NULL, checksum INTEGER NOT NULL);
     CREATE TABLE sources (number INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL);
     CREATE TABLE functions (name TEXT PRIMARY KEY, returns TEXT NOT NULL);
     CREATE TABLE notices (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
     CREATE TABLE vitals (relation INTEGER PRIMARY KEY, digest INTEGER NOT NULL, dropped INTEGER NOT NULL);
     CREATE TABLE changes (
         version INTEGER NOT NULL, relation INTEGER NOT NULL, timestamp TEXT NOT NULL, delta BLOB NOT NULL,
-        PRIMARY KEY (version, relation));
+        PRIMARY KEY (version, relation)) WITHOUT ROWID;
 """
 
 

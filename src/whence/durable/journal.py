@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from whence.durable.catalog import Known, write_definitions
+from whence.durable.checksums import SUM_MASK, checksum
 from whence.durable.feeds import pack, unpack
 from whence.durable.files import damaged
 from whence.durable.lock import DirectoryLock
-from whence.durable.rows import DIGEST_MASK
 from whence.durable.values import time_text
 from whence.errors import StateError
 from whence.session.history import Entry, History, check_kept
@@ -67,20 +67,26 @@ class StoredJournal:
         known = self._known[name]
         vitals = self._connection.execute("SELECT dropped FROM vitals WHERE relation = ?", (known.number,))
         check_kept(name, since, vitals.fetchone()[0], self._keep_versions)
-        entries = []
-        for version, timestamp, packed in self._connection.execute(
-            "SELECT version, timestamp, delta FROM changes WHERE version > ? AND relation = ? ORDER BY version",
+        stored = self._connection.execute(
+            "SELECT version, relation, timestamp, delta FROM changes WHERE version > ? AND relation = ?",
             (since, known.number),
-        ):
-            delta = unpack(known.relation, packed)
-            if delta is None:
-                raise damaged(self.directory, f"the changes of {name!r} in version {version} are unreadable")
-            entries.append(Entry(version, datetime.datetime.fromisoformat(timestamp), delta))
-        return entries
+        )
+        try:
+            return [self._entry(known, *record) for record in stored]
+        except sqlite3.Error as error:
+            raise damaged(self.directory, str(error)) from error
 
     def close(self) -> None:
         self._connection.close()
         self._lock.release()
+
+    def _entry(self, known: Known, version: int, number: int, timestamp: str, packed: bytes) -> Entry:
+        delta = unpack(known.relation, packed, (version, number, timestamp))
+        if delta is None:
+            raise damaged(
+                self.directory, f"the changes of {known.relation.name!r} in version {version} are not those written"
+            )
+        return Entry(version, datetime.datetime.fromisoformat(timestamp), delta)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -101,20 +107,22 @@ class StoredJournal:
             if growth is None:
                 raise damaged(self.directory, f"rows of {change.relation.name!r} are not where they should be")
             self._connection.execute(
-                f"UPDATE vitals SET digest = (digest + ?) & {DIGEST_MASK} WHERE relation = ?", (growth, known.number)
+                f"UPDATE vitals SET digest = (digest + ?) & {SUM_MASK} WHERE relation = ?", (growth, known.number)
             )
         self._drop_changes(record.version - self._keep_versions)
         timestamp = record.timestamp.isoformat()
         for name, delta in record.seen.items():
             known = self._known[name]
-            fields = (record.version, known.number, timestamp, pack(known.relation, delta))
-            self._connection.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", fields)
+            place = (record.version, known.number, timestamp)
+            packed = pack(known.relation, delta, place)
+            self._connection.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", (*place, packed))
         notices = [(notice,) for notice in record.notices]
         self._connection.executemany("INSERT OR IGNORE INTO notices (text) VALUES (?)", notices)
-        self._connection.execute("UPDATE state SET version = ?", (record.version,))
-        if record.tick is not None:
-            tick = (time_text(record.tick.time), record.tick.by_wall)
-            self._connection.execute("UPDATE state SET time = ?, by_wall = ?", tick)
+        clock = (None, None) if record.tick is None else (time_text(record.tick.time), int(record.tick.by_wall))
+        state = (record.version, *clock)
+        self._connection.execute(
+            "UPDATE state SET version = ?, time = ?, by_wall = ?, checksum = ?", (*state, checksum(*state))
+        )
 
     def _drop_changes(self, oldest: int) -> None:
         """Forget the changes up to a version, and remember for each relation which ones that were."""

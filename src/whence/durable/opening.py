@@ -8,9 +8,10 @@ from pathlib import Path
 
 from whence.durable import files
 from whence.durable.catalog import Known, read_definitions
+from whence.durable.checksums import checksum
 from whence.durable.journal import StoredHistory, StoredJournal
 from whence.durable.lock import DirectoryLock
-from whence.errors import StateError
+from whence.errors import StateError, WhenceError
 from whence.session.clock import Tick
 from whence.session.journal import State, TableState
 from whence.session.session import Session
@@ -48,8 +49,16 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
 
 
 def _read(directory: Path, connection: sqlite3.Connection) -> tuple[State, dict[str, Known]]:
-    version, time, by_wall = connection.execute("SELECT version, time, by_wall FROM state").fetchone()
-    definitions, known = read_definitions(connection, directory)
+    *state, written = connection.execute("SELECT version, time, by_wall, checksum FROM state").fetchone()
+    if checksum(*state) != written:
+        raise files.damaged(directory, "its version is not the one that was written")
+    version, time, by_wall = state
+    try:
+        definitions, known = read_definitions(connection, directory)
+    except StateError:
+        raise
+    except WhenceError as error:
+        raise files.damaged(directory, f"its definitions cannot be understood: {error.message}") from error
     tables: dict[str, TableState] = {}
     for name, each in known.items():
         if each.rows is not None:
@@ -63,4 +72,4 @@ def _read(directory: Path, connection: sqlite3.Connection) -> tuple[State, dict[
 
 
 def _unusable(directory: Path, error: Exception) -> StateError:
-    return StateError(f"there can be no database in {directory}: {error}")
+    return StateError(f"the database in {directory} cannot be opened: {error}")

@@ -5,16 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
-import zlib
 from collections.abc import Sequence
 
+from whence.durable.checksums import SUM_MASK, checksum
 from whence.durable.values import Stored, affinity, row_reader, row_writer, time_text
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.journal import TableChange, TableState
-
-# Sums of checksums are cut to 62 bits: the sum of two of them fits SQLite's integers.
-DIGEST_MASK = (1 << 62) - 1
 
 # What follows a row's own columns: how many copies there are, when they leave, by which numbers they came.
 _MARKS = ("copies INTEGER NOT NULL", "leaves TEXT", "arrivals TEXT")
@@ -52,6 +49,7 @@ class RowTable:
         changed: list[tuple[object, ...]] = []
         removed: list[Stored] = []
         growth = 0
+        marked = bool(change.leaves or change.arrivals)
         for row, difference in change.delta.items():
             after = change.counts.get(row, 0)
             before = after - difference
@@ -60,10 +58,11 @@ class RowTable:
                 growth -= checksum(stored, before)
             if after:
                 growth += checksum(stored, after)
+            marks = self._marks(row, change) if marked else (None, None)
             if not before:
-                added.append((*stored, after, *self._marks(row, change)))
+                added.append((*stored, after, *marks))
             elif after:
-                changed.append((after, *self._marks(row, change), *self._key_of(stored)))
+                changed.append((after, *marks, *self._key_of(stored)))
             else:
                 removed.append(self._key_of(stored))
         changed += (
@@ -77,7 +76,7 @@ class RowTable:
             return None
         places = ", ".join("?" * (len(self._columns) + len(_MARKS)))
         connection.executemany(f"INSERT INTO {self._name} VALUES ({places})", added)
-        return growth & DIGEST_MASK
+        return growth & SUM_MASK
 
     def read(self, connection: sqlite3.Connection) -> tuple[TableState, int]:
         """All rows, and their digest."""
@@ -96,7 +95,7 @@ class RowTable:
                 leaves[row] = [datetime.datetime.fromisoformat(text) for text in json.loads(leaving)]
             if arriving is not None:
                 arrivals[row] = json.loads(arriving)
-        return TableState(counts, leaves, arrivals), digest & DIGEST_MASK
+        return TableState(counts, leaves, arrivals), digest & SUM_MASK
 
     def _find(self, connection: sqlite3.Connection, statement: str, records: Sequence[Sequence[object]]) -> int:
         """Run a statement for the records, which end with the values that rows are found by; how many it found."""
@@ -124,7 +123,3 @@ class RowTable:
         """Rows of which there are as many copies as before, but newer ones."""
         marked = [*(change.leaves if self._keeps_leaves else ()), *change.arrivals]
         return [row for row in dict.fromkeys(marked) if row not in change.delta and row in change.counts]
-
-
-def checksum(stored: Stored, copies: int) -> int:
-    return zlib.crc32(repr((stored, copies)).encode())

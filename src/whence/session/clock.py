@@ -40,6 +40,11 @@ class Clock:
         # A wall clock may be set back; time does not follow it.
         return max(self.event, _on_the_wall()) if self.by_wall else self.event
 
+    @property
+    def tick(self) -> Tick | None:
+        """The last advance."""
+        return None if self.event is None else Tick(self.event, self.by_wall)
+
     def has_passed(self, moment: datetime.datetime | None) -> bool:
         return moment is not None and self.event is not None and moment <= self.event
 

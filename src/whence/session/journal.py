@@ -31,7 +31,9 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A commit that has happened in memory. `seen` is what the feeds of tables and views say about it."""
+    """A commit that has happened in memory. `seen` is what the feeds of tables and views say about it; `tick` is the
+    last advance, whether it is this commit or one before it.
+    """
 
     version: int
     timestamp: datetime.datetime

@@ -151,7 +151,14 @@ class Session:
         timestamp = wall_clock()
         if self.journal is not None:
             record = Record(
-                self.version + 1, timestamp, self.definitions, after, self._table_changes(draft), seen, tick, notices
+                version=self.version + 1,
+                timestamp=timestamp,
+                before=self.definitions,
+                after=after,
+                tables=self._table_changes(draft),
+                seen=seen,
+                tick=tick or self.clock.tick,
+                notices=notices,
             )
             try:
                 self.journal.append(record)

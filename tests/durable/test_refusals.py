@@ -58,6 +58,8 @@ def test_the_same_process_is_refused_too(state: Path) -> None:
     whence.connect(state).close()
 
 
+# Newer Pythons warn of connections that nobody closed, and are right.
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_database_that_nobody_closed_is_free_when_nobody_has_it(state: Path) -> None:
     db = whence.connect(state)
     db.insert("t", [(-1, "last")])

@@ -30,14 +30,14 @@ OWN: tuple[tuple[str, ...], ...] = (
     ("STRING", "INT"),
     ("INT", "INT", "INT"),
 )
-VARIABLES = {"INT": ("x", "y", "z", "u"), "DATE": ("t", "t2"), "STRING": ("m", "n")}
+KINDS = ("INT", "DATE", "STRING")
 ORDERS = ("=", "!=", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass
 class _Body:
     literals: list[str] = field(default_factory=list)
-    bound: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in VARIABLES})
+    bound: dict[str, list[str]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
 
 
 class PlainPrograms:
@@ -67,23 +67,27 @@ class PlainPrograms:
             if not body.bound[kind] and self.rng.random() < 0.8:
                 name = self.rng.choice([name for name, kinds in INPUTS.items() if kind in kinds])
                 self.add_atom(body, name, INPUTS[name])
-        for _ in range(self.rng.choice((0, 0, 1, 2))):
+        for _ in range(self.rng.choice((0, 0, 1))):
             self.add_comparison(body)
         terms = ", ".join(self.head_term(body, kind) for kind in own[head])
         return f"{head}({terms}) :- {', '.join(self.rng.sample(body.literals, len(body.literals)))}."
 
     def add_atom(self, body: _Body, name: str, kinds: tuple[str, ...]) -> None:
         terms = []
+        joined = False
         for kind in kinds:
+            bound = body.bound[kind]
             chance = self.rng.random()
             if chance < 0.1:
                 terms.append("_")
-            elif chance < 0.17:
+            elif chance < 0.15:
                 terms.append(self.constant(kind))
+            elif bound and chance < (0.3 if joined else 0.75):
+                terms.append(self.rng.choice(bound))
+                joined = True
             else:
-                variable = self.rng.choice(VARIABLES[kind])
-                body.bound[kind].append(variable)
-                terms.append(variable)
+                bound.append(f"{kind[0].lower()}{len(bound)}")
+                terms.append(bound[-1])
         body.literals.append(f"{name}({', '.join(terms)})")
 
     def add_comparison(self, body: _Body) -> None:
@@ -92,7 +96,7 @@ class PlainPrograms:
             return
         operator = self.rng.choice(ORDERS[:3] if kind == "STRING" else ORDERS)
         left = self.rng.choice(body.bound[kind])
-        right = self.rng.choice((*body.bound[kind], self.constant(kind)))
+        right = self.rng.choice([name for name in (*body.bound[kind], self.constant(kind)) if name != left])
         body.literals.append(f"isnotnull({left})" if self.rng.random() < 0.1 else f"{left} {operator} {right}")
 
     def head_term(self, body: _Body, kind: str) -> str:

@@ -51,6 +51,7 @@ class ForestMachine(RuleBasedStateMachine):
     nodes = 4
     read: tuple[str, ...] = ("d", "e", "f", "g", "s")
     compiled = True
+    first = 20
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +76,7 @@ class ForestMachine(RuleBasedStateMachine):
 
     @initialize(rng=SEEDS)
     def define(self, rng: Random) -> None:
-        self.commit(self.inserts(rng, 6))
+        self.commit(self.inserts(rng, self.first))
         self.act(Rules(self.program(rng)))
         views = self.twins.db.catalog().views
         assert views, "the program was refused"
@@ -114,23 +115,28 @@ class ForestMachine(RuleBasedStateMachine):
 
     @rule(rng=SEEDS)
     def insert(self, rng: Random) -> None:
-        self.commit(self.inserts(rng, rng.choice((1, 2, 6))))
+        self.commit(self.inserts(rng, rng.choice((1, 4, 12))))
 
     @rule(rng=SEEDS)
     def delete(self, rng: Random) -> None:
-        self.commit(self.deletes(rng, rng.choice((1, 2, 6))))
+        self.commit(self.deletes(rng, rng.choice((1, 1, 4))))
 
     @rule(rng=SEEDS)
     def both(self, rng: Random) -> None:
-        changes = self.deletes(rng, rng.choice((1, 3))) + self.inserts(rng, rng.choice((1, 3)))
+        changes = self.deletes(rng, rng.choice((1, 3))) + self.inserts(rng, rng.choice((2, 6)))
         self.commit(rng.sample(changes, len(changes)))
 
     @rule(rng=SEEDS)
     def empty(self, rng: Random) -> None:
-        """A whole table at once, and perhaps part of it back."""
+        """A whole table at once, and most of it back, at once or later."""
         name = rng.choice(self.read)
         rows: list[Row] = sorted(self.twins.db.rows(name), key=repr)
-        self.commit([Delete(name, tuple(rows)), Insert(name, tuple(rows[: rng.choice((0, 0, 1))]))])
+        back = Insert(name, tuple(rng.sample(rows, len(rows) * 3 // 4)))
+        if rng.random() < 0.5:
+            self.commit([Delete(name, tuple(rows)), back])
+        else:
+            self.commit([Delete(name, tuple(rows))])
+            self.commit([back])
 
     @rule(rng=SEEDS)
     def fail(self, rng: Random) -> None:

@@ -67,10 +67,12 @@ class PlainPrograms:
             if not body.bound[kind] and self.rng.random() < 0.8:
                 name = self.rng.choice([name for name, kinds in INPUTS.items() if kind in kinds])
                 self.add_atom(body, name, INPUTS[name])
-        for _ in range(self.rng.choice((0, 0, 1))):
+        for _ in range(self.rng.choice((0, 0, 1, 1))):
             self.add_comparison(body)
-        terms = ", ".join(self.head_term(body, kind) for kind in own[head])
-        return f"{head}({terms}) :- {', '.join(self.rng.sample(body.literals, len(body.literals)))}."
+        terms: list[str] = []
+        for kind in own[head]:
+            terms.append(self.head_term(body, kind, terms))
+        return f"{head}({', '.join(terms)}) :- {', '.join(self.rng.sample(body.literals, len(body.literals)))}."
 
     def add_atom(self, body: _Body, name: str, kinds: tuple[str, ...]) -> None:
         terms = []
@@ -82,7 +84,7 @@ class PlainPrograms:
                 terms.append("_")
             elif chance < 0.15:
                 terms.append(self.constant(kind))
-            elif bound and chance < (0.3 if joined else 0.75):
+            elif bound and chance < (0.22 if joined else 0.75):
                 terms.append(self.rng.choice(bound))
                 joined = True
             else:
@@ -99,10 +101,11 @@ class PlainPrograms:
         right = self.rng.choice([name for name in (*body.bound[kind], self.constant(kind)) if name != left])
         body.literals.append(f"isnotnull({left})" if self.rng.random() < 0.1 else f"{left} {operator} {right}")
 
-    def head_term(self, body: _Body, kind: str) -> str:
-        if not body.bound[kind] or self.rng.random() < 0.08:
+    def head_term(self, body: _Body, kind: str, before: list[str]) -> str:
+        if not body.bound[kind] or self.rng.random() < 0.06:
             return self.constant(kind)
-        return self.rng.choice(body.bound[kind])
+        others = [name for name in body.bound[kind] if name not in before]
+        return self.rng.choice(others if others and self.rng.random() < 0.9 else body.bound[kind])
 
     def constant(self, kind: str) -> str:
         if kind == "DATE":

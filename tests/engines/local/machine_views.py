@@ -42,11 +42,13 @@ RECURSIONS = (
     "{v}(x, y, min<c>) :- weight(x, y, c). {v}(x, y, min<c + d>) :- weight(x, z, c), {v}(z, y, d).",
     "{v}(x, y, min<c>) :- link(x, y, c). {v}(x, y, min<c + d>) :- link(x, z, c), {v}(z, y, d).",
     "{v}(x, y, max<c>) :- weight(x, y, c). {v}(x, y, max<least(c, d)>) :- weight(x, z, c), {v}(z, y, d).",
-    "{v}(x, y, max<c>) :- link(x, y, c). {v}(x, y, max<least(c, d)>) :- {v}(x, z, c), {v}(z, y, d).",
+    "{v}(x, y, max<c>) :- weight(x, y, c). {v}(x, y, max<least(c, d)>) :- {v}(x, z, c), {v}(z, y, d).",
     "{v}(x, y, min<c>) :- weight(x, y, c). {v}(x, y, min<c + d>) :- {v}(x, z, c), {v}(z, y, d).",
     "{v}(x, y, min<c>) :- weight(x, y, c), c < {n}. {v}(x, y, min<d + {n}>) :- {f2}, {v}(z, y, d).",
+    """{v}(x, y, min<c>, max<c>) :- weight(x, y, c).
+    {v}(x, y, min<greatest(c, d)>, max<least(c, m)>) :- weight(x, z, c), {v}(z, y, d, m).""",
     """{v}(x, y, min<c>, max<c>) :- link(x, y, c).
-    {v}(x, y, min<greatest(c, d)>, max<least(c, m)>) :- link(x, z, c), {v}(z, y, d, m).""",
+    {v}(x, y, min<d>, max<m>) :- link(x, z, _), {v}(z, y, d, m).""",
     "{v}(x, min<0>) :- {e}, x = {n}. {v}(y, min<d + 1>) :- {v}(x, d), {e}. {w}(x, y) :- {v}(x, c), {e}, {v}(y, c + 1).",
     """{v}(x, min<c>) :- weight(x, _, c). {v}(y, min<c>) :- {w}(x, y), {v}(x, c).
     {w}(x, y) :- {e}. {w}(x, y) :- {w}(x, z), {f}.""",

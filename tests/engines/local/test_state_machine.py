@@ -95,7 +95,7 @@ class Machine(RuleBasedStateMachine):
             table = rng.choice(sorted(self.tables))
             there = self.twins.db.table(table).num_rows
             chance = rng.random()
-            if chance < there / 10:
+            if chance < there / 14:
                 found.append(Delete(table, self.present(rng, table)))
             elif chance > 0.95:
                 again = self.present(rng, table)
@@ -133,8 +133,12 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(rng=SEEDS)
     def begin(self, rng: Random) -> None:
-        for _ in range(3):
-            self.new_view(rng)
+        walked = ("link", "edge", "weight", "seen")
+        self.commit([Insert(table, (self.row(rng, table),)) for table in walked for _ in range(self.nodes + 1)])
+        self.commit(self.changes(rng, 12))
+        self.execute(f"CREATE VIEW v0 AS {self.maker(rng).computed()}")
+        self.new_view(rng)
+        self.new_view(rng)
 
     @rule(rng=SEEDS)
     def redefine(self, rng: Random) -> None:
@@ -162,19 +166,20 @@ class Machine(RuleBasedStateMachine):
         """The tables that recursion walks along."""
         table = rng.choice(("link", "edge", "weight", "seen"))
         gone = [Delete(table, self.present(rng, table)) for _ in range(rng.randint(0, 2))]
-        self.commit([*gone, Insert(table, tuple(self.row(rng, table) for _ in range(rng.randint(0, 2))))])
+        self.commit([*gone, Insert(table, tuple(self.row(rng, table) for _ in range(rng.randint(0, 3))))])
 
     @rule(rng=SEEDS)
     def change_by_statement(self, rng: Random) -> None:
-        table = rng.choice(("link", "edge", "weight", "reading"))
-        column = "dst" if table != "reading" else "node"
-        if self.twins.db.table("edge").num_rows < 12 and self.views() and rng.random() < 0.3:
+        if self.twins.db.table("edge").num_rows < 12 and rng.random() < 0.5:
             source = self.maker(rng).relation()
             found = ViewMaker.ints(source)[0]
             query = f"SELECT DISTINCT {found}, {found} FROM {source.name} WHERE {found} < {self.nodes}"
             self.execute(f"INSERT INTO edge {query}")
+        elif rng.random() < 0.5:
+            table = rng.choice(("link", "edge", "weight"))
+            self.execute(f"DELETE FROM {table} WHERE dst = {rng.randrange(self.nodes)}")
         else:
-            self.execute(f"DELETE FROM {table} WHERE {column} = {rng.randrange(self.nodes)}")
+            self.commit(self.changes(rng, 4))
 
     @rule(minutes=st.integers(0, 3))
     def advance(self, minutes: int) -> None:
@@ -190,6 +195,8 @@ class Machine(RuleBasedStateMachine):
         columns = self.twins.db.catalog().relations[table].columns
         bad = tuple(rng.randint(7, 9) if c.type.name == "INT" else None for c in columns)
         self.commit([*self.changes(rng, 3), Insert(table, (bad,))])
+        if bad in self.twins.db.rows(table):
+            self.commit([Delete(table, (bad,))])
 
     def teardown(self) -> None:
         self.twins.check_everything()

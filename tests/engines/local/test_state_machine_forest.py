@@ -48,10 +48,10 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class ForestMachine(RuleBasedStateMachine):
-    nodes = 4
+    nodes = 5
     read: tuple[str, ...] = ("d", "e", "f", "g", "s")
     compiled = True
-    first = 20
+    first = 30
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class ForestMachine(RuleBasedStateMachine):
     # Rows
 
     def value(self, rng: Random, column: Column) -> object:
-        if column.nullable and rng.random() < 0.1:
+        if column.nullable and rng.random() < 0.2:
             return None
         if column.type == STRING:
             return rng.choice("ab")

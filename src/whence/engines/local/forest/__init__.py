@@ -1,1 +1,7 @@
 """Lazy absorption over a proof forest of integers, in a few compiled kernels that know nothing of any one program."""
+
+from pathlib import Path
+
+from whence.engines.local.forest.caching import forget_stale_kernels
+
+forget_stale_kernels(Path(__file__).parent)

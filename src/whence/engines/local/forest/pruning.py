@@ -77,6 +77,24 @@ def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: 
     return count
 
 
+@nb.njit(cache=True)
+def mark_dead(nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array) -> int:
+    """The roots are gone, and dead is what stood on them, along live derivations; returns how many those are."""
+    count = 0
+    for at in range(len(roots)):
+        nodes[roots[at], STATUS] &= ~ALIVE
+        counters[GONE] += 1
+    for at in range(len(roots)):
+        count = mark_users(nodes, derivations, longest, roots[at], dead, count)
+    for at in range(len(roots)):
+        lose(nodes, derivations, counters, longest, roots[at])
+    at = 0
+    while at < count:
+        count = mark_users(nodes, derivations, longest, dead[at], dead, count)
+        at += 1
+    return count
+
+
 @nb.njit(cache=True, forceinline=True)
 def outside(nodes: Array, derivations: Array, heads: Array, number: int) -> bool:
     """Whether the derivation's whole body is alive and not dead."""
@@ -129,18 +147,7 @@ def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, 
     nodes, derivations, counters = forest.nodes, forest.derivations, forest.counters
     heads, longest = rules.heads, rules.shape[LONGEST]
     if walk[PHASE] == 0:
-        count = 0
-        for at in range(len(roots)):
-            nodes[roots[at], STATUS] &= ~ALIVE
-            counters[GONE] += 1
-        for at in range(len(roots)):
-            count = mark_users(nodes, derivations, longest, roots[at], dead, count)
-        for at in range(len(roots)):
-            lose(nodes, derivations, counters, longest, roots[at])
-        at = 0
-        while at < count:
-            count = mark_users(nodes, derivations, longest, dead[at], dead, count)
-            at += 1
+        count = mark_dead(nodes, derivations, counters, longest, roots, dead)
         walk[DEAD_COUNT], walk[BACK_COUNT], walk[POSITION], walk[PHASE] = count, 0, 0, 1
     if walk[PHASE] == 1:
         while walk[POSITION] < walk[DEAD_COUNT]:

@@ -30,7 +30,7 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.pruning import lose, mark_users, outside
+from whence.engines.local.forest.pruning import lose, mark_dead, outside
 
 
 @nb.njit(cache=True)
@@ -54,18 +54,7 @@ def worsen(
     heads, relations, costs = rules.heads, rules.relations, rules.costs
     constants, limit = rules.constants, rules.limit
     longest = rules.shape[LONGEST]
-    count = 0
-    for at in range(len(roots)):
-        nodes[roots[at], STATUS] &= ~ALIVE
-        counters[GONE] += 1
-    for at in range(len(roots)):
-        count = mark_users(nodes, derivations, longest, roots[at], dead, count)
-    for at in range(len(roots)):
-        lose(nodes, derivations, counters, longest, roots[at])
-    at = 0
-    while at < count:
-        count = mark_users(nodes, derivations, longest, dead[at], dead, count)
-        at += 1
+    count = mark_dead(nodes, derivations, counters, longest, roots, dead)
     for at in range(count):
         remember(nodes, best, noted, before, walk, dead[at])
         nodes[dead[at], LIVE] = NOTHING

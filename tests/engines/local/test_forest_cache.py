@@ -1,0 +1,23 @@
+"""Compiled kernels go when any source beside them changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from whence.engines.local.forest.caching import forget_stale_kernels
+
+
+def test_kernels_go_when_a_source_changes(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("one = 1")
+    forget_stale_kernels(tmp_path)
+    kernel = tmp_path / "__pycache__" / "a.f-1.py311.nbi"
+    kernel.write_bytes(b"compiled")
+    forget_stale_kernels(tmp_path)
+    assert kernel.exists()
+    (tmp_path / "b.py").write_text("two = 2")
+    forget_stale_kernels(tmp_path)
+    assert not kernel.exists()
+
+
+def test_a_folder_that_is_not_there_is_no_error(tmp_path: Path) -> None:
+    forget_stale_kernels(tmp_path / "missing")

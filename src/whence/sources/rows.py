@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from whence.errors import DataError
+from whence.functions.readers import reader
 from whence.functions.text import shortened, shown
-from whence.functions.values import check_value
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.sources.columns import column_positions, listed
@@ -32,16 +32,16 @@ def check_rows(
     rows: Iterable[Sequence[object]], relation: Relation, place: Callable[[int], str] = "rows[{}]".format
 ) -> list[Row]:
     """Rows in column order, with every value as its column holds it. `place` names a row by its index."""
-    columns = relation.columns
+    readers = [reader(column) for column in relation.columns]
     checked = []
     for index, row in enumerate(rows):
-        if len(row) != len(columns):
+        if len(row) != len(readers):
             raise DataError(
                 f"{relation.name!r} has {listed(relation.column_names)}, and {place(index)} has "
                 f"{len(row)} value{'' if len(row) == 1 else 's'}: {row_text(row)}"
             )
         try:
-            checked.append(tuple(map(check_value, row, columns)))
+            checked.append(tuple([read(value) for read, value in zip(readers, row, strict=True)]))
         except DataError as error:
             raise DataError(
                 f"{error.message}, in {place(index)} for {relation.name!r}: {row_text(row)}", hint=error.hint

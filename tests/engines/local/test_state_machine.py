@@ -172,8 +172,8 @@ class Machine(RuleBasedStateMachine):
     def change_by_statement(self, rng: Random) -> None:
         if self.twins.db.table("edge").num_rows < 12 and rng.random() < 0.5:
             source = self.maker(rng).relation()
-            found = ViewMaker.ints(source)[0]
-            query = f"SELECT DISTINCT {found}, {found} FROM {source.name} WHERE {found} < {self.nodes}"
+            node = f"CAST(coalesce({ViewMaker.ints(source)[0]}, 0) % {self.nodes} AS INT)"
+            query = f"SELECT DISTINCT {node}, {node} FROM {source.name}"
             self.execute(f"INSERT INTO edge {query}")
         elif rng.random() < 0.5:
             table = rng.choice(("link", "edge", "weight"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules, Sql
 from tests.engines.local.machine_twins import SMALL, Twins
@@ -17,6 +18,7 @@ BETTER = [(9, 1, -50), (9, 2, -50), (9, 3, -50), (0, 1, 2), (0, 2, 5), (2, 1, -4
 class Case:
     name: str
     actions: tuple[Action, ...]
+    open: str | None = None
 
 
 def insert(table: str, *rows: Row) -> Changes:
@@ -84,6 +86,31 @@ CASES = (
         ),
     ),
     Case(
+        "a value that improves itself after a delete",
+        (
+            costs("INT", "min<least(c, d)>"),
+            insert("link", (3, 4, 3), (4, 4, 1)),
+            insert("start", (3, 0), (4, 2)),
+            delete("link", (3, 4, 3)),
+        ),
+    ),
+    *[
+        Case(
+            f"a cost beyond {kind} after a delete",
+            (
+                costs(kind, step),
+                insert("start", (0, least), (0, large)),
+                insert("link", (0, 1, 10), (1, 2, 1)),
+                delete("start", (0, least)),
+            ),
+        )
+        for kind, step, least, large in (
+            ("INT", "min<c + d>", 0, 2**31 - 5),
+            ("BIGINT", "min<c + d>", 0, 2**63 - 5),
+            ("DOUBLE", "min<c * d>", 1.0, 1e308),
+        )
+    ],
+    Case(
         "costs below zero without a cycle",
         (
             costs("INT", "min<c + d>"),
@@ -133,7 +160,12 @@ CASES = (
 )
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def as_parameter(case: Case) -> ParameterSet:
+    marks = [pytest.mark.xfail(reason=case.open, strict=True)] if case.open else []
+    return pytest.param(case, id=case.name, marks=marks)
+
+
+@pytest.mark.parametrize("case", [as_parameter(case) for case in CASES])
 def test_found(case: Case) -> None:
     twins = Twins(SMALL)
     for action in case.actions:

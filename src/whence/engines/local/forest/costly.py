@@ -60,15 +60,19 @@ class CostForest(ForestMaintainer):
         self._stack = np.zeros(compiled.rules.costs.shape[1] + 1, compiled.rules.constants.dtype)
         super().__init__(component, relations, stores, compiled, interner)
 
-    # A derivation that is cheaper than what it rests on breaks the order that the walks go by. What is there is right
-    # still, but from the next change on the general strategy, which looks out for that, takes over.
+    # A derivation that is cheaper than what it rests on breaks the order that deletions go by. As soon as there is one
+    # the general strategy, which looks out for that, takes over.
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        if self._general is None and self._forest.counters[CHEAPENED]:
-            self._general = Absorption(self._component, self._relations, self._functions, self._stores, self._limits)
-            self._general.build()
-            self._general.settle()
-        return super().apply(deltas) if self._general is None else self._general.apply(deltas)
+        if self._general is None:
+            found = {} if self._forest.counters[CHEAPENED] else super().apply(deltas)
+            if not self._forest.counters[CHEAPENED]:
+                return found
+            general = Absorption(self._component, self._relations, self._functions, self._stores, self._limits)
+            general.build()
+            general.settle()
+            self._general = general
+        return self._general.apply(deltas)
 
     def settle(self) -> None:
         if self._general is None:
@@ -109,7 +113,7 @@ class CostForest(ForestMaintainer):
         uses = int(self._forest.counters[DERIVATIONS]) * (self._forest.derivations.shape[1] - BODY)
         while len(self._heap_keys) < uses:
             self._heap_keys, self._heap_nodes = longer(self._heap_keys), longer(self._heap_nodes)
-        self.last_dead = worsen(
+        dead = worsen(
             self._forest,
             self._rules,
             roots,
@@ -121,6 +125,9 @@ class CostForest(ForestMaintainer):
             walk,
             self._stack,
         )
+        if dead == NOTHING:
+            raise self._out_of_bounds()
+        self.last_dead = dead
 
     def _insert(self, rows: Mapping[str, Sequence[Row]], walk: Array) -> None:
         for name, of_relation in rows.items():
@@ -145,11 +152,7 @@ class CostForest(ForestMaintainer):
             if end == improving.ENDLESS:
                 raise self._endless(int(walk[improving.CURRENT]))
             if end == improving.OUT_OF_BOUNDS:
-                raise EvaluationError(
-                    "a cost does not fit the type of its column any more",
-                    span=self._component.rules[0].span,
-                    hint="declare the column as BIGINT",
-                )
+                raise self._out_of_bounds()
             if walk[improving.HEAP] >= len(self._heap_keys):
                 self._heap_keys, self._heap_nodes = longer(self._heap_keys), longer(self._heap_nodes)
             self._more_room()
@@ -158,6 +161,13 @@ class CostForest(ForestMaintainer):
         super()._more_room()
         while len(self._noted) < len(self._forest.nodes):
             self._noted, self._before = longer(self._noted), longer(self._before)
+
+    def _out_of_bounds(self) -> EvaluationError:
+        return EvaluationError(
+            "a cost does not fit the type of its column any more",
+            span=self._component.rules[0].span,
+            hint="declare the column as BIGINT",
+        )
 
     def _endless(self, node: int) -> Exception:
         name = self._own[self._forest.nodes[node, RELATION]]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numba as nb
 
-from whence.engines.local.forest.costs import cost_of
+from whence.engines.local.forest.costs import cost_of, holds
 from whence.engines.local.forest.heap import drop_first, push
 from whence.engines.local.forest.improving import HEAP, remember
 from whence.engines.local.forest.layout import (
     ALIVE,
     BODY,
+    CHEAPENED,
     DEAD,
     FIRST,
     GONE,
@@ -48,11 +49,13 @@ def worsen(
 ) -> int:
     """Delete the nodes in `roots` (read from below); returns how many others were dead for a moment.
 
+    NOTHING instead means that a cost is out of bounds, and the forest is not to be used any more.
+
     The heap has room for every use of every derivation, the other arrays for every node.
     """
     nodes, derivations, counters, best = forest.nodes, forest.derivations, forest.counters, forest.best
     heads, relations, costs = rules.heads, rules.relations, rules.costs
-    constants, limit = rules.constants, rules.limit
+    constants, limit, bounds = rules.constants, rules.limit, rules.bounds
     longest = rules.shape[LONGEST]
     count = mark_dead(nodes, derivations, counters, longest, roots, dead)
     for at in range(count):
@@ -65,7 +68,12 @@ def worsen(
         number = nodes[node, FIRST]
         while number != NOTHING:
             if derivations[number, HEAD] == node and outside(nodes, derivations, heads, number):
-                cost, _ = cost_of(derivations, number, best, costs, constants, limit, stack)
+                cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
+                relation = nodes[node, RELATION]
+                if overflown or not holds(
+                    nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
+                ):
+                    return NOTHING
                 if nodes[node, LIVE] == NOTHING or sign * cost < sign * best[node]:
                     best[node] = cost
                     nodes[node, LIVE] = number
@@ -82,13 +90,22 @@ def worsen(
         while use != NOTHING:
             number = use // longest
             head = derivations[number, HEAD]
-            if head != NOTHING and nodes[head, STATUS] & DEAD and outside(nodes, derivations, heads, number):
-                cost, _ = cost_of(derivations, number, best, costs, constants, limit, stack)
-                sign = relations[nodes[head, RELATION], SIGN]
-                if nodes[head, LIVE] == NOTHING or sign * cost < sign * best[head]:
+            if head != NOTHING and outside(nodes, derivations, heads, number):
+                cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
+                relation = nodes[head, RELATION]
+                if overflown or not holds(
+                    nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
+                ):
+                    return NOTHING
+                sign = relations[relation, SIGN]
+                better = nodes[head, LIVE] == NOTHING or sign * cost < sign * best[head]
+                if better and nodes[head, STATUS] & DEAD:
                     best[head] = cost
                     nodes[head, LIVE] = number
                     walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
+                elif better:
+                    # It should have waited: the order of costs is not the order of proofs.
+                    counters[CHEAPENED] = 1
             use = derivations[number, BODY + longest + use % longest]
     for at in range(count):
         node = dead[at]

@@ -225,7 +225,13 @@ def duration(seconds: float) -> str:
 
 
 def times_as(ratio: float) -> str:
-    return f"{ratio:.3g} times faster" if ratio >= 1 else f"{1 / ratio:.3g} times slower"
+    times = ratio if ratio >= 1 else 1 / ratio
+    return f"{three_digits(times)} times {'faster' if ratio >= 1 else 'slower'}"
+
+
+def three_digits(value: float) -> str:
+    """Rounded, and never written with an exponent."""
+    return f"{float(f'{value:.3g}'):,.12g}"
 
 
 def save(report: Report, sizes: DataclassInstance, directory: Path) -> Path:

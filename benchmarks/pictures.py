@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from matplotlib import pyplot as plt
 from matplotlib.ticker import FuncFormatter
 
-from benchmarks.harness import RESULTS, ROOT, duration
+from benchmarks.harness import RESULTS, ROOT, duration, three_digits
 
 IMAGES = ROOT / "docs" / "images"
 OURS, THEIRS, FAINT = "#1b6ca8", "#c8553d", "#8a8a8a"
@@ -32,7 +32,7 @@ STYLE = {
 }
 
 # What is no change to a view that is there already.
-NOT_OF_CHANGES = ("growth", "kernels")
+NOT_OF_CHANGES = ("growth", "kernels", "durability")
 BUILDING = ("build", "load")
 
 # A result file as read.
@@ -76,7 +76,8 @@ def speedups(results: Mapping[str, Result]) -> Any:
     # Bars start at 1: to the right whence is faster, to the left the opponent is.
     axes.barh(labels, [ratio - 1 for ratio in ratios], left=1, color=[OURS if r >= 1 else THEIRS for r in ratios])
     for position, ratio in enumerate(ratios):
-        text = f" {ratio:.3g}× faster " if ratio >= 1 else f" {1 / ratio:.3g}× slower "
+        times = three_digits(ratio if ratio >= 1 else 1 / ratio)
+        text = f" {times}× {'faster' if ratio >= 1 else 'slower'} "
         axes.text(ratio, position, text, va="center", ha="left" if ratio >= 1 else "right", fontsize=9)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")

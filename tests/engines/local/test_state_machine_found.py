@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules, Sql
 from tests.engines.local.machine_twins import SMALL, Twins
@@ -18,7 +17,6 @@ BETTER = [(9, 1, -50), (9, 2, -50), (9, 3, -50), (0, 1, 2), (0, 2, 5), (2, 1, -4
 class Case:
     name: str
     actions: tuple[Action, ...]
-    open: str | None = None
 
 
 def insert(table: str, *rows: Row) -> Changes:
@@ -160,12 +158,7 @@ CASES = (
 )
 
 
-def as_parameter(case: Case) -> ParameterSet:
-    marks = [pytest.mark.xfail(reason=case.open, strict=True)] if case.open else []
-    return pytest.param(case, id=case.name, marks=marks)
-
-
-@pytest.mark.parametrize("case", [as_parameter(case) for case in CASES])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_found(case: Case) -> None:
     twins = Twins(SMALL)
     for action in case.actions:

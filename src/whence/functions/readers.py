@@ -39,7 +39,8 @@ def _plain(column: Column) -> Callable[[object], bool]:
         case types.DATE:
             return lambda v: type(v) is datetime.date
         case types.TIMESTAMP:
-            return lambda v: type(v) is datetime.datetime and v.tzinfo is None
+            # A fold, which tells two times of one night apart, has no place in a TIMESTAMP.
+            return lambda v: type(v) is datetime.datetime and v.tzinfo is None and not v.fold
         case DecimalType(precision=precision, scale=scale):
             unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
             return lambda v: type(v) is Decimal and v.same_quantum(unit) and -limit < v < limit and bool(v)

@@ -40,7 +40,8 @@ VALUES: tuple[object, ...] = (
     None, "a", "ä", "\ud800", Word.ONE, b"a", 0, -1, 2**31 - 1, 2**31, -(2**31) - 1, 2**63, Number.ONE, True, False,
     0.0, -0.0, 1.5, float("nan"), float("inf"), Decimal(1), Decimal("1.50"), Decimal("-0.00"), Decimal("0.00"),
     Decimal("999.99"), Decimal("1000.00"), Decimal("1.505"), Decimal("NaN"), Decimal("Infinity"),
-    datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1), datetime.datetime(2026, 1, 1, fold=1), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+    datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1),
+    datetime.datetime(2026, 1, 1, fold=1), datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
     "2026-01-01", [1, 2], (1, None), [],
 )  # fmt: skip
 

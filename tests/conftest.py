@@ -1,4 +1,6 @@
-"""How property tests draw their examples: the same ones every time in CI, new ones from a printed seed elsewhere."""
+"""How property tests draw their examples: in CI the same ones in every complete run, elsewhere new ones from a printed
+seed.
+"""
 
 from __future__ import annotations
 
@@ -24,5 +26,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str:
     if PROFILE == "ci":
-        return "property tests: the same examples every time"
+        return "property tests: the same examples in every complete run"
     return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"

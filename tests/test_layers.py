@@ -21,7 +21,10 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.engines.local",),
     ("whence.session", "whence.explain"),
     ("whence.durable",),
+    ("whence.engines.spark",),
     ("whence.database",),
+    ("whence.cluster",),
+    ("whence.connecting",),
     ("whence.cli",),
 )
 
@@ -29,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 ONE_PIECE = {"whence.model", "whence.errors"}
 
 # Doors, not layers: `import whence` and `python -m whence` lead to what is below them.
-DOORS = {"whence": "whence.database", "whence.__main__": "whence.cli"}
+DOORS = {"whence": "whence.connecting", "whence.__main__": "whence.cli"}
 
 LEVEL = {package: level for level, layer in enumerate(LAYERS) for package in layer}
 FILES = sorted(ROOT.rglob("*.py"))

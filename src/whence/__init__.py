@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whence import errors
-    from whence.database import Database, connect
+    from whence.connecting import connect
+    from whence.database import Database
     from whence.errors import (
         ArityError,
         ConvergenceError,
@@ -55,8 +56,10 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'whence' has no attribute {name!r}")
     if name == "__version__":
         return import_module("importlib.metadata").version("whence")
-    if name in ("Database", "connect"):
-        return getattr(import_module("whence.database"), name)
+    if name == "connect":
+        return import_module("whence.connecting").connect
+    if name == "Database":
+        return import_module("whence.database").Database
     errors = import_module("whence.errors")
     return errors if name == "errors" else getattr(errors, name)
 

@@ -10,19 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, Self
 
-from whence.engines.engine import Engine
-from whence.engines.local.engine import LocalEngine
-from whence.engines.local.strategies import MAINTENANCE
-from whence.engines.reference.engine import ReferenceEngine
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
-from whence.errors import ParseError, StateError, TypeMismatchError, UnsupportedError
+from whence.errors import ParseError, StateError, TypeMismatchError
 from whence.model.catalog import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit
 from whence.session.batch import Batch, Delete, Insert, ignores_missing
 from whence.session.clock import NOW
-from whence.session.history import KEEP_VERSIONS, changes
+from whence.session.history import changes
 from whence.session.session import Session
 from whence.session.subscriptions import Callback, Subscription
 from whence.session.waiting import WaitingEngine
@@ -35,49 +30,11 @@ if TYPE_CHECKING:
     from whence.explain.explain import Explanation
 
 
-def connect(
-    target: object = None,
-    *,
-    engine: str | None = None,
-    maintenance: str = "auto",
-    max_rounds: int = DEFAULT_LIMITS.rounds,
-    keep_versions: int = KEEP_VERSIONS,
-) -> Database:
-    """A database: in memory, or kept in the directory `target`, which is made or opened again.
-
-    In a directory every commit is on disk before the call returns, and only one process can have it open.
-    `engine` is "local", which follows changes, or "reference", which recomputes everything and is slow and plain.
-    `maintenance` names a strategy for recursive views; "auto" takes the best one for each.
-    `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths.
-    `keep_versions` is for how many of the last commits `changes` can tell what they did.
-    """
-    if engine not in (None, "local", "reference"):
-        raise UnsupportedError(f"there is no engine {engine!r} yet", hint='there is "local" and "reference"')
-    directory = _directory(target) if isinstance(target, str | os.PathLike) else None
-    if target is not None and directory is None:
-        what = "a Spark session" if type(target).__module__.startswith("pyspark.") else f"a {type(target).__name__}"
-        raise UnsupportedError(f"a database on {what} is not there yet", hint="connect() gives a database in memory")
-    limits = Limits(rounds=_positive(max_rounds, "max_rounds", "rounds"))
-    kept = _positive(keep_versions, "keep_versions", "versions")
-    if engine == "reference":
-        if maintenance not in ("auto", "recompute"):
-            raise UnsupportedError("the reference engine always recomputes", hint='take engine="local"')
-        return Database(ReferenceEngine(limits), kept, directory)
-    if maintenance not in MAINTENANCE:
-        known = ", ".join(f'"{name}"' for name in MAINTENANCE)
-        raise UnsupportedError(f"there is no maintenance {maintenance!r}", hint=f"there is {known}")
-    return Database(LocalEngine(maintenance, limits), kept, directory)
-
-
 class Database:
     """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
 
-    def __init__(self, engine: Engine, keep_versions: int = KEEP_VERSIONS, directory: Path | None = None) -> None:
-        self._session = Session(engine, keep_versions)
-        if directory is not None:
-            from whence.durable.opening import open_directory
-
-            open_directory(directory, self._session, keep_versions)
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._lock = threading.RLock()
         self._closed = False
         self._in_change = False
@@ -275,19 +232,6 @@ class Database:
                     raise StateError(f"table {change.relation.name!r} has changed since its rows were read")
                 change.add_to(draft)
             return session.commit(draft)
-
-
-def _directory(target: str | os.PathLike[str]) -> Path:
-    path: object = os.fspath(target)
-    if not isinstance(path, str) or not path or "\0" in path:
-        raise TypeMismatchError(f"a directory goes by its path, not by {path!r}")
-    return Path(path)
-
-
-def _positive(number: object, option: str, things: str) -> int:
-    if isinstance(number, int) and number > 0:
-        return number
-    raise TypeMismatchError(f"{option} is a number of {things}, not {number!r}")
 
 
 def _program(text: object, name: str) -> str:

@@ -109,8 +109,11 @@ def show(span: Span) -> str:
     return f"{gutter}--> {span.source.name}:{line}:{column}\n{gutter} |\n{line} | {excerpt}\n{gutter} | {pad}{marks}"
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    """A hint that names the closest known word, or None where nothing is close."""
+def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """A hint that names the closest known word, or None where nothing is close.
+
+    Among many words one is like any other by chance: there, ask for more likeness.
+    """
     by_folded = {word.lower(): word for word in known}
-    close = get_close_matches(name.lower(), by_folded, n=1, cutoff=0.6)
+    close = get_close_matches(name.lower(), by_folded, n=1, cutoff=likeness)
     return f"did you mean {by_folded[close[0]]!r}?" if close else None

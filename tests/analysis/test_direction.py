@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -40,9 +42,9 @@ CONDITIONS = st.recursive(
 )
 
 
-def moves(term: Term) -> Direction | None:
+def moves(term: Term, types: Mapping[str, Typed] = TYPES) -> Direction | None:
     """The proven direction of a term in which c falls and k stands still. What is not proven is left out."""
-    compass = Compass({"c": MIN}, lambda part: infer(part, TYPES, {}).type)
+    compass = Compass({"c": MIN}, lambda part: infer(part, types, {}))
     try:
         move = compass.moving(term)
     except StratificationError:
@@ -71,18 +73,32 @@ def test_values_move_as_they_are_said_to(term: Term, worse: int, gain: int, k: i
             assert after >= before
 
 
+@given(TERMS | CONDITIONS, st.integers(-9, 9), st.integers(-9, 9))
+def test_a_value_that_comes_after_null_is_no_worse(term: Term, first: int, k: int) -> None:
+    types = {**TYPES, "c": Typed(INT, True)}
+    direction = moves(term, types)
+    compute = compile_term(term, types, {}, {})
+    before, after = compute({"c": None, "k": k}), compute({"c": first, "k": k})
+    if before is None:
+        return
+    assert isinstance(before, int | float)
+    assert isinstance(after, int | float)
+    if direction is not None:
+        assert (after - before) * direction.value >= 0
+
+
 def test_a_sum_deeper_than_pythons_stack() -> None:
     term: Term = Variable("c")
     for _ in range(5_000):
         term = Call("+", (term, Constant(1, INT)))
-    compass = Compass({"c": MIN}, lambda part: BIGINT)
+    compass = Compass({"c": MIN}, lambda part: Typed(BIGINT, False))
     move = compass.moving(term)
     assert move is not None
     assert move.direction is Direction.FALLS
 
 
 def test_null_is_not_left_again() -> None:
-    compass = Compass({"c": MIN}, lambda part: BOOLEAN)
+    compass = Compass({"c": MIN}, lambda part: Typed(BOOLEAN, False))
     move = compass.moving(Call("isnotnull", (Variable("c"),)))
     assert move is not None
     assert move.direction is Direction.RISES

@@ -100,6 +100,62 @@ def test_recursion_that_could_take_a_binding_back_is_refused(refusal: Refusal, r
     assert "hint: " in said
 
 
+NULLABLE = """
+.decl leg(x: STRING, y: STRING, c: INT nullable)
+.decl low(x: STRING, y: STRING, c: INT nullable)
+.decl high(x: STRING, y: STRING, c: INT nullable)
+low(x, y, min<c>) :- leg(x, y, c).
+high(x, y, max<c>) :- leg(x, y, c).
+"""
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            "high(x, y, max<least(«c, 9)>) :- high(y, x, c).",
+            "least passes over NULL, and this can be NULL first and have a value later, with which least may get worse",
+        ),
+        (
+            "low(x, y, min<d>) :- low(y, x, c), d = greatest(3, «c + 1).",
+            "greatest passes over NULL, and this can be NULL first",
+        ),
+        ("low(x, y, min<-least(1, «-c)>) :- low(y, x, c).", "least passes over NULL, and this can be NULL first"),
+        (
+            "low(x, y, min<as(ln(«c), INT)>) :- low(y, x, c), isnotnull(c).",
+            "ln is NULL as soon as its argument has come down to 0, and min can still make the value smaller",
+        ),
+    ],
+)
+def test_what_gets_worse_when_there_is_a_value(refusal: Refusal, rule: str, words: str) -> None:
+    said = refusal(LINK + NULLABLE + rule, StratificationError)
+    assert said.startswith(words)
+    assert "here" in said.partition("note: the m")[2]
+
+
+def test_the_hint_keeps_null_out(refusal: Refusal) -> None:
+    said = refusal(LINK + NULLABLE + "low(x, y, min<greatest(«c, 3)>) :- low(y, x, c).", StratificationError)
+    assert said.endswith("hint: keep NULL out of it with a condition: isnotnull(c), or in SQL c IS NOT NULL")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "low(x, y, min<greatest(c, 3)>) :- low(y, x, c), isnotnull(c).",
+        "low(x, y, min<greatest(c, 3)>) :- low(y, x, c), c < 100.",
+        "high(x, y, max<least(c, 9)>) :- isnotnull(c), high(y, x, c).",
+        # A NULL counts as the worst value, and these pass it over for a better one.
+        "low(x, y, min<least(c, 3)>) :- low(y, x, c).",
+        "high(x, y, max<greatest(c, 9)>) :- high(y, x, c).",
+        # What is NULL here stays NULL.
+        "high(x, y, max<least(c, k)>) :- high(y, x, c), isnotnull(c), leg(x, y, k).",
+        "high(x, y, max<as(ln(c), INT)>) :- high(y, x, c).",
+    ],
+)
+def test_null_that_does_no_harm(rule: str) -> None:
+    assert analyze(parse_datalog(LINK + NULLABLE + rule)).notices == ()
+
+
 def test_the_note_shows_the_aggregate(refusal: Refusal) -> None:
     text = LINK + "best(x, y, ‹min<c>) :- link(x, y, c).\nbest(x, y, min<c>) :- best(x, y, c), limit(«c)."
     said = refusal(text, StratificationError)

@@ -32,7 +32,8 @@ def test_a_database_of_tuples_loads_no_heavy_library() -> None:
 
 
 def test_names_are_found() -> None:
-    from whence.database import Database, connect
+    from whence.connecting import connect
+    from whence.database import Database
     from whence.errors import WhenceError
 
     assert (whence.connect, whence.Database, whence.WhenceError) == (connect, Database, WhenceError)

@@ -166,7 +166,7 @@ def test_a_change_that_cannot_be_taken_back(
 def test_a_definition_that_cannot_be_kept_is_refused_at_once(
     db: whence.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("whence.durable.catalog.to_datalog", lambda program: "")
+    monkeypatch.setattr("whence.durable.definitions.to_datalog", lambda program: "")
     before = everything(db)
     with pytest.raises(whence.UnsupportedError, match="the definition of 'v' cannot be kept in a file"):
         db.execute("CREATE VIEW v AS SELECT src FROM link")

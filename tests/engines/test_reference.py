@@ -105,10 +105,19 @@ class TestEndless:
         with pytest.raises(ConvergenceError) as caught:
             run(self.GROWING, {"link": LINKS}, Limits(rounds=20))
         message = str(caught.value)
-        assert message.startswith("'path' does not come to an end: after 20 rounds it still gets new rows, such as (")
+        assert message.startswith(
+            "'path' does not come to an end: after 20 rounds it still gets new rows, such as ('a', 'a', 42)\n"
+        )
         assert "3 | path(x, y, c1 + c2) :- link(x, z, c1), path(z, y, c2)." in message
         assert "hint: stop it with a condition on the value that grows, or keep the best row only" in message
         assert "2 |" not in message
+
+    def test_the_example_is_the_same_in_whatever_order_rows_come(self) -> None:
+        nodes = [f"node {number}" for number in range(30)]
+        text = ".decl node(x: symbol)\nage(x, 0) :- node(x). age(x, n + 1) :- age(x, n)."
+        for base in (nodes, nodes[::-1]):
+            with pytest.raises(ConvergenceError, match=r"such as \('node 0', 9\)"):
+                run(text, {"node": {(name,): 1 for name in base}}, Limits(rounds=9))
 
     def test_the_same_rules_end_without_a_cycle(self) -> None:
         base = {"link": {row: 1 for row in LINKS if row[1] != "a"}}
@@ -160,6 +169,14 @@ class TestBags:
         rule = Rule(atom("v", "y"), (atom("t", "x", "y"), atom("u", "x")))
         base: dict[str, dict[Row, int]] = {"t": {(1, "a"): 2, (2, "a"): 1, (3, "b"): 1}, "u": {(1,): 3, (2,): 1}}
         assert counts_of(rule, head=head, base=base) == {("a",): 7}
+
+    def test_what_is_not_needed_any_more_is_counted_and_not_listed(self) -> None:
+        """There are 10 ** 10 ways to satisfy the body."""
+        many: dict[Row, int] = {(number,): 1 for number in range(100)}
+        body = tuple(atom("u", name) for name in "abcde")
+        rule = Rule(Atom("h", (Aggregate("count", None), Aggregate("max", Variable("c")))), body)
+        head = bag("h", Column("n", BIGINT), Column("most", INT))
+        assert counts_of(rule, head=head, base={"u": many}) == {(10**10, 99): 1}
 
     def test_rules_add_up(self) -> None:
         head = bag("v", Column("x", INT))

@@ -128,7 +128,7 @@ class _Builder:
         rules = []
         for _ in range(self.rng.choice((1, 1, 2))):
             body = self.body(below)
-            for kind in {*of, *groups}:
+            for kind in dict.fromkeys((*of, *groups)):
                 if not body.of(kind):
                     self.add_atom(body, self.rng.choice([n for n in below if kind in self.kinds[n]] or below))
             if not all(body.of(kind) for kind in (*of, *groups)):

@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import Enum
 
 from whence.errors import StratificationError
-from whence.functions.typing import common_type
+from whence.functions.typing import Typed, common_type
 from whence.model.terms import Aggregate, Call, Cast, Constant, Term, Variable, children, walk
 from whence.model.types import DOUBLE, TIMESTAMP, Type
 
@@ -69,6 +69,9 @@ MONOTONE: Mapping[str, tuple[int, ...]] = {
     "or": (1,),
     "not": (-1,),
 }
+# What keeps to its direction only this way. NULL counts as the worst value, but least and greatest pass over it, and so
+# can have a better result before there is a value than afterwards. ln is NULL for 0 and below.
+ONE_WAY = {"least": Direction.FALLS, "greatest": Direction.RISES, "ln": Direction.RISES}
 SCALING = ("*", "/", "div")
 EQUALITY = ("=", "!=", "<=>", "in")
 
@@ -76,9 +79,9 @@ EQUALITY = ("=", "!=", "<=>", "in")
 class Compass:
     """The directions of a rule's terms, given those of its variables."""
 
-    def __init__(self, variables: Mapping[str, Moving], type_of: Callable[[Term], Type]) -> None:
+    def __init__(self, variables: Mapping[str, Moving], typed: Callable[[Term], Typed]) -> None:
         self.variables = variables
-        self.type_of = type_of
+        self.typed = typed
         # Products and quotients that are monotone only if the other factor is never negative.
         self.assumed: list[Call] = []
 
@@ -107,12 +110,26 @@ class Compass:
             case Call(function="-", arguments=(_,)):
                 signs = (-1,)
             case Call(function=function) if function in MONOTONE:
+                self.check_null(term, inside)
                 signs = MONOTONE[function]
-            case Cast() if _keeps_order(self.type_of(term.term), term.type):
+            case Cast() if _keeps_order(self.typed(term.term).type, term.type):
                 signs = (1,)
             case _:
                 raise _no_direction(term, moving)
         return _together(term, inside, signs)
+
+    def check_null(self, term: Call, inside: list[Moving | None]) -> None:
+        """Refuse a function whose result gets worse when a value comes instead of NULL, or NULL instead of a value."""
+        only = ONE_WAY.get(term.function)
+        if only is None:
+            return
+        for argument, move in zip(term.arguments, inside, strict=True):
+            if (
+                move is not None
+                and move.direction is not only
+                and (term.function == "ln" or self.typed(argument).nullable)
+            ):
+                raise _null(term, argument, move)
 
     def scale(self, term: Call, inside: list[Moving | None]) -> tuple[int, ...]:
         """`c * 2` moves with c, `c * -2` against it, and `c * q` with it if q is not negative, which is assumed."""
@@ -150,6 +167,25 @@ def _no_direction(term: Term, moving: Moving) -> StratificationError:
         related=[(f"the {moving.aggregate.function} is here", moving.aggregate.span)],
         hint="+, -, least, greatest, and * or / by a positive constant follow the value; compute anything else in a "
         "relation of its own that reads the recursive one",
+    )
+
+
+def _null(term: Call, argument: Term, moving: Moving) -> StratificationError:
+    if term.function == "ln":
+        message = f"ln is NULL as soon as its argument has come down to 0, and {moving.because}"
+        hint = "keep the argument itself in the recursion, and take ln in a relation of its own that reads it"
+    else:
+        message = (
+            f"{term.function} passes over NULL, and this can be NULL first and have a value later, with which "
+            f"{term.function} may get worse"
+        )
+        written = "..." if argument.span is None else argument.span.text
+        hint = f"keep NULL out of it with a condition: isnotnull({written}), or in SQL {written} IS NOT NULL"
+    return StratificationError(
+        message,
+        span=argument.span or term.span,
+        related=[(f"the {moving.aggregate.function} is here", moving.aggregate.span)],
+        hint=hint,
     )
 
 

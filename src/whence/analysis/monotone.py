@@ -13,16 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from whence.analysis.components import Component
 from whence.analysis.direction import Compass, Direction, Moving
 from whence.analysis.order import Absent, Define, Match, Step, Test
-from whence.analysis.typing import body_types, condition_term
+from whence.analysis.typing import condition_term, passing_types
 from whence.analysis.wording import relation_named, term_place
 from whence.errors import StratificationError
-from whence.functions.typing import infer
+from whence.functions.typing import Typed, infer
 from whence.model.program import Signature
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard, variables
-from whence.model.types import Type
 
 IMPROVES = {"min": Direction.FALLS, "max": Direction.RISES}
 
@@ -81,7 +80,7 @@ class _Flow:
 
     def body(self, steps: Sequence[Step]) -> Compass:
         moving: dict[str, Moving] = {}
-        compass = Compass(moving, lambda term: self.type_of(term, steps))
+        compass = Compass(moving, lambda term: self.typed(term, steps, moving))
         bound: set[str] = set()
         for step in steps:
             match step:
@@ -170,8 +169,11 @@ class _Flow:
             hint="use the same one of min and max throughout the recursion, and do not subtract the value",
         )
 
-    def type_of(self, term: Term, steps: Sequence[Step]) -> Type:
-        return infer(term, body_types(steps, self.relations, self.signatures), self.signatures).type
+    def typed(self, term: Term, steps: Sequence[Step], moving: Mapping[str, Moving]) -> Typed:
+        """Nullable if it can be NULL for now: what does not move stays NULL if it is."""
+        types = passing_types(steps, self.relations, self.signatures)
+        here = {name: Typed(each.type, each.nullable and name in moving) for name, each in types.items()}
+        return infer(term, here, self.signatures)
 
 
 def _refused(message: str, moving: Moving, span: Span | None, hint: str) -> StratificationError:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from whence.analysis.components import Component
 from whence.analysis.order import Step
 from whence.analysis.typing import row_types
-from whence.analysis.wording import column_place, relation_named, term_place
+from whence.analysis.wording import column_place, conversion, relation_named, term_place
 from whence.errors import TypeMismatchError
 from whence.functions.typing import Typed, common_type, fits
 from whence.model.program import Program, Signature
@@ -163,7 +163,7 @@ def _check_row(rule: Rule, row: Sequence[Typed], relation: Relation) -> None:
                 f"{what} is {column.type}, but this is {typed.type}",
                 span=term_place(rule.head, position),
                 related=[column_place(relation, position)],
-                hint="convert the value, or change the declared type",
+                hint=conversion(rule.head.terms[position], typed.type, column.type, "change the declared type"),
             )
         if typed.nullable and not column.nullable:
             raise TypeMismatchError(

@@ -15,7 +15,7 @@ from whence.analysis.wording import relation_named
 from whence.errors import StratificationError
 from whence.model.program import Program
 from whence.model.rules import Negation
-from whence.model.schema import Relation, owner
+from whence.model.schema import Relation, is_auxiliary, owner
 from whence.model.span import Span
 from whence.model.terms import Aggregate
 
@@ -70,6 +70,14 @@ def _bag(relation: Relation, edges: Sequence[Edge], members: frozenset[str]) -> 
 
 def _negation(edge: Edge, way_back: Sequence[Edge]) -> StratificationError:
     source, target = relation_named(edge.source), relation_named(edge.target)
+    if owner(edge.source) == owner(edge.target) and (is_auxiliary(edge.source) or is_auxiliary(edge.target)):
+        name = repr(owner(edge.source))
+        return StratificationError(
+            f"{name} is recursive, and this asks for rows that it does not have, which is only known when the "
+            "recursion is over",
+            span=_place(edge),
+            hint=f"negate, or join with LEFT, RIGHT or FULL, outside the recursion: in a view that reads {name}",
+        )
     if source == target:
         message = f"{source} depends on its own negation: {_cycle(edge, way_back)}"
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from whence.analysis.order import Absent, Define, Match, Step, Test, order_body
-from whence.analysis.wording import column_place, relation_named, term_place
+from whence.analysis.wording import column_place, conversion, relation_named, term_place
 from whence.errors import TypeMismatchError
 from whence.functions.typing import Typed, aggregate_type, common_type, infer
 from whence.model.program import Signature
@@ -29,9 +29,16 @@ def row_types(
     rule: Rule, steps: Sequence[Step], relations: Mapping[str, Relation], signatures: Mapping[str, Signature]
 ) -> tuple[Typed, ...]:
     """What the head's columns hold once all steps have passed."""
-    types = body_types(steps, relations, signatures, never_null=frozenset(_never_null(steps, relations)))
+    types = passing_types(steps, relations, signatures)
     grouped = len(rule.aggregates) < len(rule.head.terms)
     return tuple(_head_type(term, types, signatures, grouped) for term in rule.head.terms)
+
+
+def passing_types(
+    steps: Sequence[Step], relations: Mapping[str, Relation], signatures: Mapping[str, Signature]
+) -> Mapping[str, Typed]:
+    """The types of all variables in a binding that passes every step."""
+    return body_types(steps, relations, signatures, never_null=frozenset(_never_null(steps, relations)))
 
 
 def body_types(
@@ -101,7 +108,7 @@ def _check_atom(
                 f"column {column.name!r} of {relation_named(relation.name)} is {column.type}, but this is {given}",
                 span=term_place(atom, position),
                 related=[column_place(relation, position)],
-                hint="convert it, so that the types agree",
+                hint=conversion(term, given, column.type, "compare it with a column of its own type"),
             )
 
 

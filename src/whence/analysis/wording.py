@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from whence.functions.cast import castable
+from whence.functions.resolve import cast_hint
 from whence.model.rules import Atom
 from whence.model.schema import Column, Relation, is_auxiliary, owner
 from whence.model.span import Span
+from whence.model.terms import Aggregate, Constant, Term
+from whence.model.types import Type
 
 
 def relation_named(name: str) -> str:
@@ -21,6 +25,15 @@ def column_place(relation: Relation, position: int) -> tuple[str, Span | None]:
     column: Column = relation.columns[position]
     place = column.span if column.span is not None else relation.span
     return f"column {column.name!r} of {relation_named(relation.name)} is {column.type}", place
+
+
+def conversion(term: Term, given: Type, wanted: Type, otherwise: str) -> str:
+    """A hint for a term of another type than its place."""
+    if isinstance(term, Constant):
+        return f"write a value of type {wanted}, or {otherwise}"
+    if isinstance(term, Aggregate) or not castable(given, wanted):
+        return otherwise
+    return f"{cast_hint(term, wanted)}, or {otherwise}"
 
 
 def term_place(atom: Atom, position: int) -> Span | None:

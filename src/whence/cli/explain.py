@@ -41,7 +41,7 @@ def add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 def explain_view(options: argparse.Namespace) -> None:
     # The engine takes a while to load, and `--help` does without.
-    from whence.database import connect
+    from whence.connecting import connect
 
     source = read_source(options.program)
     scripts = [read_source(path) for path in options.changes]

@@ -82,7 +82,7 @@ def _limit(text: str) -> int | None:
 
 def run_program(options: argparse.Namespace) -> None:
     # The engine and Arrow take a while to load, and `--help` does without.
-    from whence.database import connect
+    from whence.connecting import connect
 
     source = read_source(options.program)
     scripts = [read_source(path) for path in options.changes]

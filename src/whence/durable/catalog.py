@@ -1,28 +1,26 @@
-"""Definitions in SQLite: each table or view with what serves it as one Datalog text, and where its user wrote it."""
+"""Definitions in SQLite: a record for each table or view, and one for each text that users wrote."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from whence.analysis.analyze import analyze
 from whence.durable.checksums import checksum
+from whence.durable.definitions import (
+    StoredDefinition,
+    called_functions,
+    parts,
+    restore_definitions,
+    store_definition,
+    touched,
+)
 from whence.durable.files import damaged
 from whence.durable.rows import RowTable
-from whence.engines.engine import Functions
-from whence.errors import ParseError, UnsupportedError
-from whence.lang.datalog.parse import parse_datalog
-from whence.lang.datalog.write import to_datalog
-from whence.model.program import Program, Signature
-from whence.model.rules import Rule
-from whence.model.schema import Relation, owner
-from whence.model.span import Source, Span
-from whence.session.definitions import Definitions, calls
-from whence.session.functions import parse_type
-from whence.session.waiting import missing_function
+from whence.model.schema import Relation
+from whence.model.span import Source
+from whence.session.definitions import Definitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +39,9 @@ def write_definitions(
     if after is before:
         return known
     known = dict(known)
-    touched = _touched(before, after)
-    new = _parts(before, after, touched)
-    for name in [*new, *sorted(touched - new.keys())]:
+    names = touched(before, after)
+    new = parts(before, after, names)
+    for name in [*new, *sorted(names - new.keys())]:
         old = known.pop(name, None)
         # A view that is only defined differently keeps its number, and with it its changes so far.
         if old is not None and (name not in new or after.relations[name].columns != old.relation.columns):
@@ -51,9 +49,10 @@ def write_definitions(
             old = None
         if name in new:
             is_view = name in after.views
-            number = _write(connection, name, new[name], is_view=is_view, old=old)
+            number = _write(connection, store_definition(name, new[name], is_view=is_view), old)
             known[name] = _known(number, after.relations[name], is_view=is_view)
-            _write_functions(connection, new[name].rules, after)
+            functions = called_functions(new[name].rules, after)
+            connection.executemany("INSERT OR REPLACE INTO functions VALUES (?, ?)", functions.items())
             if old is None:
                 _begin(connection, known[name])
     connection.execute("DELETE FROM sources WHERE number NOT IN (SELECT source FROM relations WHERE source NOTNULL)")
@@ -64,53 +63,22 @@ def read_definitions(connection: sqlite3.Connection, directory: Path) -> tuple[D
     """What was stored. The functions that views call are known by their signatures only."""
     texts = connection.execute("SELECT number, name, text FROM sources")
     sources = {number: Source(name, text) for number, name, text in texts}
-    relations: list[Relation] = []
-    rules: list[Rule] = []
-    stored = connection.execute(
+    numbers: dict[str, int] = {}
+    stored: list[StoredDefinition] = []
+    for number, *fields, written in connection.execute(
         "SELECT number, name, is_view, text, source, spans, checksum FROM relations ORDER BY number"
-    ).fetchall()
-    for _, *fields, written in stored:
-        name, _, text, source, spans = fields
+    ):
+        name, is_view, text, source, spans = fields
         if checksum(*fields) != written:
             raise damaged(directory, f"the definition of {name!r} is not the one that was written")
-        program = _with_spans(parse_datalog(text, name), sources.get(source), json.loads(spans))
-        relations += program.relations
-        rules += program.rules
-    functions = _read_functions(connection, rules)
-    signatures = {name: function.signature for name, function in functions.items()}
-    analysis = analyze(Program(tuple(relations), tuple(rules)), signatures)
-    views = {name for _, name, is_view, *_ in stored if is_view}
+        numbers[name] = number
+        stored.append(StoredDefinition(name, bool(is_view), text, sources.get(source), tuple(json.loads(spans))))
+    returns = dict(connection.execute("SELECT name, returns FROM functions").fetchall())
+    definitions = restore_definitions(stored, returns)
     known = {
-        name: _known(number, analysis.relations[name], is_view=bool(is_view)) for number, name, is_view, *_ in stored
+        each.name: _known(numbers[each.name], definitions.relations[each.name], is_view=each.is_view) for each in stored
     }
-    all_views = frozenset(relation.name for relation in relations if owner(relation.name) in views)
-    return Definitions(analysis, all_views, functions), known
-
-
-def _touched(before: Definitions, after: Definitions) -> set[str]:
-    """The relations that users know and that are new, gone, or defined by other rules."""
-    names = before.relations.keys() ^ after.relations.keys()
-    rules = (*_rules_only_in(before, after), *_rules_only_in(after, before))
-    return {owner(name) for name in names} | {owner(rule.head.relation) for rule in rules}
-
-
-def _rules_only_in(here: Definitions, there: Definitions) -> Iterator[Rule]:
-    """By identity, since definitions pass on the rules that they keep."""
-    known = set(map(id, there.rules))
-    return (rule for rule in here.rules if id(rule) not in known)
-
-
-def _parts(before: Definitions, after: Definitions, touched: set[str]) -> dict[str, Program]:
-    """The definitions of those relations that there are, in their order, each with what serves it."""
-    relations: dict[str, list[Relation]] = {}
-    for name, relation in after.relations.items():
-        if (known := owner(name)) in touched:
-            relations.setdefault(known, []).append(relation)
-    rules: dict[str, list[Rule]] = {}
-    # A relation gets all its rules at once, so those that are new are all there are.
-    for rule in _rules_only_in(after, before):
-        rules.setdefault(owner(rule.head.relation), []).append(rule)
-    return {name: Program(tuple(relations[name]), tuple(rules.get(name, ()))) for name in relations}
+    return definitions, known
 
 
 def _known(number: int, relation: Relation, *, is_view: bool) -> Known:
@@ -131,29 +99,15 @@ def _forget(connection: sqlite3.Connection, known: Known) -> None:
         known.rows.drop(connection)
 
 
-def _write(connection: sqlite3.Connection, name: str, definition: Program, *, is_view: bool, old: Known | None) -> int:
-    text = to_datalog(definition)
-    if not _reads_back(text, definition):
-        # Found now, and not when the database is opened again.
-        raise UnsupportedError(
-            f"the definition of {name!r} cannot be kept in a file", hint="split it into several views that are simpler"
-        )
-    source = next((node.span.source for node in _placed(definition) if node.span is not None), None)
-    number = None if source is None else _write_source(connection, source)
-    fields = (name, int(is_view), text, number, json.dumps(_spans(definition, source)))
+def _write(connection: sqlite3.Connection, stored: StoredDefinition, old: Known | None) -> int:
+    source = None if stored.source is None else _write_source(connection, stored.source)
+    fields = (stored.name, int(stored.is_view), stored.text, source, json.dumps(stored.spans))
     written = connection.execute(
         "INSERT OR REPLACE INTO relations VALUES (?, ?, ?, ?, ?, ?, ?)",
         (old and old.number, *fields, checksum(*fields)),
     )
     assert written.lastrowid is not None
     return written.lastrowid
-
-
-def _reads_back(text: str, definition: Program) -> bool:
-    try:
-        return parse_datalog(text) == definition
-    except ParseError:
-        return False
 
 
 def _write_source(connection: sqlite3.Connection, source: Source) -> int | None:
@@ -163,37 +117,3 @@ def _write_source(connection: sqlite3.Connection, source: Source) -> int | None:
     if found is not None:
         return int(found[0])
     return connection.execute("INSERT INTO sources (name, text) VALUES (?, ?)", fields).lastrowid
-
-
-def _placed(definition: Program) -> tuple[Relation | Rule, ...]:
-    return (*definition.relations, *definition.rules)
-
-
-def _spans(definition: Program, source: Source | None) -> list[tuple[int, int] | None]:
-    spans = [node.span for node in _placed(definition)]
-    return [None if span is None or span.source != source else (span.start, span.end) for span in spans]
-
-
-def _with_spans(program: Program, source: Source | None, spans: Sequence[tuple[int, int] | None]) -> Program:
-    """The program as its user wrote it, as far as relations and rules go."""
-    placed = iter(None if span is None or source is None else Span(source, *span) for span in spans)
-    return replace(
-        program,
-        relations=tuple(replace(relation, span=next(placed)) for relation in program.relations),
-        rules=tuple(replace(rule, span=next(placed)) for rule in program.rules),
-    )
-
-
-def _write_functions(connection: sqlite3.Connection, rules: Iterable[Rule], definitions: Definitions) -> None:
-    called = {name for rule in rules for name in calls(rule)} & definitions.functions.keys()
-    returns = ((name, definitions.functions[name].signature.returns.name) for name in sorted(called))
-    connection.executemany("INSERT OR REPLACE INTO functions VALUES (?, ?)", returns)
-
-
-def _read_functions(connection: sqlite3.Connection, rules: Iterable[Rule]) -> Functions:
-    called = {name for rule in rules for name in calls(rule)}
-    return {
-        name: missing_function(Signature(name, parse_type(returns)))
-        for name, returns in connection.execute("SELECT name, returns FROM functions")
-        if name in called
-    }

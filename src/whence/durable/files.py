@@ -123,7 +123,7 @@ def writing(directory: Path) -> sqlite3.Connection:
     return connection
 
 
-def damaged(directory: Path, how: str) -> StateError:
+def damaged(directory: Path | str, how: str) -> StateError:
     return StateError(
         f"the database in {directory} is damaged: {how}",
         hint="nothing has been written to it; bring back a copy of the whole directory",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from whence.analysis.components import Component
 from whence.analysis.safety import literal_variables
 from whence.analysis.typing import condition_term
+from whence.engines.engine import Functions
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.compiling import Compiled, compile_component
 from whence.engines.local.forest.interning import Interner
@@ -18,10 +19,10 @@ from whence.model.terms import variables
 
 
 def compiled_routes(
-    component: Component, relations: Mapping[str, Relation], *, keep_spares: bool
+    component: Component, relations: Mapping[str, Relation], functions: Functions, *, keep_spares: bool
 ) -> dict[int, list[Route]]:
     """The routes of each rule, by its place in the component."""
-    compiled = compile_component(component, relations, Interner(), keep_spares=keep_spares)
+    compiled = compile_component(component, relations, functions, Interner(), keep_spares=keep_spares)
     reader = _Tables(compiled, component, relations)
     found: dict[int, list[Route]] = {number: [] for number in range(len(component.rules))}
     triggers = compiled.rules.plans[:, layout.PLAN_ATOM]
@@ -53,6 +54,8 @@ class _Tables:
         self._keep(route, waiting, bound)
         first = int(self._rules.plans[plan, layout.PLAN_STEP])
         for step in range(first, first + int(self._rules.plans[plan, layout.PLAN_STEPS])):
+            if self._rules.steps[step, layout.STEP_FUNCTION] != layout.NOTHING:
+                continue
             literal = atoms[int(self._rules.steps[step, layout.STEP_ATOM])]
             atom = rule.body[literal]
             assert isinstance(atom, Atom)

@@ -34,6 +34,7 @@ class ComponentPlan:
     ) -> None:
         self.component = component
         self._relations = relations
+        self._functions = functions
         self._signatures = {name: function.signature for name, function in functions.items()}
         self._engine = engine
         self._choice = engine.choice(component.relations[0])
@@ -101,7 +102,7 @@ class ComponentPlan:
             from whence.explain.compiled import compiled_routes
 
             keeps_spares = choice.strategy != "dred"
-            return compiled_routes(self.component, self._relations, keep_spares=keeps_spares)
+            return compiled_routes(self.component, self._relations, self._functions, keep_spares=keeps_spares)
         found = {}
         for number, rule in enumerate(self.component.rules):
             planned = PlannedRule(Body(rule, self._relations, self._signatures), self._relations, self._size)

@@ -22,9 +22,12 @@ from whence.functions.resolve import (
     constant_integer,
     mismatch,
 )
-from whence.functions.widening import adjusted, as_decimal, common_type, is_exact, is_integer, is_number
+from whence.functions.widening import MAX_PRECISION, adjusted, as_decimal, common_type, is_exact, is_integer, is_number
 from whence.model.terms import Call, Term
 from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, STRING, DecimalType, Type
+
+# The operators whose result in DECIMAL is not rounded, as long as its type is not too wide.
+EXACT = ("+", "-", "*")
 
 DecimalRule = Callable[[DecimalType, DecimalType], DecimalType]
 
@@ -132,6 +135,10 @@ def _checked(
 ) -> Callable[..., Any]:
     """The binary operator on numbers of one type, whose result must fit `kind`."""
     if isinstance(kind, DecimalType):
+        if symbol in EXACT and kind.precision < MAX_PRECISION:
+            # Nothing was cut off from the type, so that it holds every result, with just the digits that it has.
+            zero = decimal.Decimal(0).scaleb(-kind.scale)
+            return lambda a, b: in_decimal(a, b) or zero  # there is no negative zero
         fit = rescale(kind)
 
         def on_decimals(a: decimal.Decimal, b: decimal.Decimal) -> decimal.Decimal:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from whence.errors import EvaluationError, InternalError
-from whence.functions.numeric import RANGES, exact_decimal, rescale
+from whence.functions.numeric import CONTEXT, RANGES, exact_decimal, rescale
 from whence.functions.text import double_text, shown, timestamp_text
 from whence.functions.timetext import EPOCH, midnight, parse_date, parse_timestamp
 from whence.model.types import NULL, STRING, ArrayType, Type, Value
@@ -219,5 +219,5 @@ _CASTS: dict[tuple[str, str], Callable[[Any], Converter]] = {
     ("TIMESTAMP", "DATE"): _always(datetime.datetime.date),
     **{(source, "TIMESTAMP"): _to_timestamp(lambda seconds: seconds * 1_000_000) for source in _INTEGERS},
     ("DOUBLE", "TIMESTAMP"): _to_timestamp(lambda seconds: int(seconds * 1_000_000)),
-    ("DECIMAL", "TIMESTAMP"): _to_timestamp(lambda seconds: int(seconds.scaleb(6))),
+    ("DECIMAL", "TIMESTAMP"): _to_timestamp(lambda seconds: int(seconds.scaleb(6, CONTEXT))),
 }

@@ -35,7 +35,7 @@ def _branches(call: Call, types: Sequence[Type]) -> Type:
     raise TypeMismatchError(
         f"the results of {title(call.function)} have no type in common: {types[0]} and {first}",
         span=call.span,
-        hint="CAST them all to one type",
+        hint="convert them all to one type",
     )
 
 

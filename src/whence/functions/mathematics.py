@@ -32,6 +32,9 @@ _NOTHING_LEFT = -400
 
 
 def _abs(resolved: Resolved) -> Callable[..., Any]:
+    if isinstance(resolved.result, DecimalType):
+        # The built-in abs() rounds to 28 digits.
+        return decimal.Decimal.copy_abs
     limits = RANGES.get(resolved.result)
     if limits is None:
         return abs

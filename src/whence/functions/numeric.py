@@ -50,7 +50,11 @@ def finite(result: float, expression: Callable[[], str]) -> float:
 
 def misfit(expression: str, kind: Type) -> EvaluationError:
     """The error for a result outside its type."""
-    hint = "CAST an operand AS BIGINT first" if kind == INT else "CAST an operand AS DOUBLE to compute approximately"
+    hint = (
+        "convert an operand to BIGINT first"
+        if kind == INT
+        else "convert an operand to DOUBLE for an approximate result"
+    )
     return EvaluationError(f"{expression} does not fit {kind}", hint=hint)
 
 

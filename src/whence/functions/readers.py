@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from decimal import Decimal
+from typing import Any, TypeAlias
 
 from whence.functions.values import check_value
 from whence.model import types
 from whence.model.schema import Column
 from whence.model.types import DecimalType, Value
 
+# Whether values are, without doubt, the column's own as they stand. They are of one class, and there is at least one.
+ArePlain: TypeAlias = Callable[[Sequence[Any]], bool]
+
 
 def reader(column: Column) -> Callable[[object], Value]:
     """What `check_value` does for this column, quicker for values that need no change."""
-    is_plain = _plain(column)
+    is_plain = _is_plain(column)
 
     def read(value: object) -> Value:
         return value if is_plain(value) else check_value(value, column)  # type: ignore[return-value]
@@ -22,7 +27,26 @@ def reader(column: Column) -> Callable[[object], Value]:
     return read
 
 
-def _plain(column: Column) -> Callable[[object], bool]:
+def column_reader(column: Column) -> Callable[[Sequence[object]], Sequence[Value]]:
+    """What `check_value` does, for many values at once. Values of which none needs a change come back as they are."""
+    read = reader(column)
+    plain, are_plain = _all_plain(column)
+    with_null = {plain, type(None)}
+
+    def read_all(values: Sequence[Any]) -> Sequence[Value]:
+        classes = set(map(type, values))
+        some = values
+        if column.nullable and classes == with_null:
+            some = [value for value in values if value is not None]
+            classes = {plain}
+        if classes == {plain} and are_plain(some):
+            return values
+        return [read(value) for value in values]
+
+    return read_all
+
+
+def _is_plain(column: Column) -> Callable[[object], bool]:
     """Whether a value is, without doubt, one of the column's as it stands. Subclasses are left to the full check."""
     match column.type:
         case types.STRING:
@@ -45,6 +69,41 @@ def _plain(column: Column) -> Callable[[object], bool]:
             unit, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
             return lambda v: type(v) is Decimal and v.same_quantum(unit) and -limit < v < limit and bool(v)
     return lambda _: False
+
+
+def _all_plain(column: Column) -> tuple[type, ArePlain]:
+    """The class of plain values, and whether all of some values of that class are plain."""
+    match column.type:
+        case types.STRING:
+            return str, lambda vs: all(map(str.isascii, vs))
+        case types.INT:
+            return int, lambda vs: min(vs) >= -(2**31) and max(vs) < 2**31
+        case types.BIGINT:
+            return int, lambda vs: min(vs) >= -(2**63) and max(vs) < 2**63
+        case types.DOUBLE:
+            return float, lambda vs: all(vs) and all(map(math.isfinite, vs))
+        case types.BOOLEAN:
+            return bool, lambda _: True
+        case types.DATE:
+            return datetime.date, lambda _: True
+        case types.TIMESTAMP:
+            return datetime.datetime, lambda vs: all(v.tzinfo is None and not v.fold for v in vs)
+        case DecimalType(precision=precision, scale=scale):
+            return Decimal, _plain_decimals(Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale))
+    return object, lambda _: False
+
+
+def _plain_decimals(unit: Decimal, limit: Decimal) -> ArePlain:
+    def are_plain(values: Sequence[Decimal]) -> bool:
+        # The first test comes first, because NaN, which has no place in the order, fails it.
+        return (
+            all(map(unit.same_quantum, values))
+            and -limit < min(values)
+            and max(values) < limit
+            and (not any(map(Decimal.is_signed, values)) or all(values))
+        )
+
+    return are_plain
 
 
 _INFINITE = float("inf")

@@ -13,6 +13,7 @@ from whence.functions.widening import is_integer, is_number
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term
 from whence.model.types import (
+    BIGINT,
     BOOLEAN,
     DATE,
     DOUBLE,
@@ -181,9 +182,12 @@ def title(function: str) -> str:
 
 
 def cast_hint(argument: Term, kind: Type) -> str:
-    """How to make the argument one of `kind`, in the user's own words where they are known."""
+    """How to make the argument one of `kind`, in the user's own words and language where they are known."""
     words = shortened(argument.span.text) if argument.span is not None else "..."
-    return f"CAST({words} AS {kind}) converts it"
+    if argument.span is None or not argument.span.source.is_datalog:
+        return f"CAST({words} AS {kind}) converts it"
+    name = {STRING: "to_string", BIGINT: "to_number", DOUBLE: "to_float"}.get(kind)
+    return f"as({words}, {kind}) converts it" if name is None else f"{name}({words}) converts it"
 
 
 def mismatch(

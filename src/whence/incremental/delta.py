@@ -13,11 +13,11 @@ fail on values that never met: 7 / 0, where a divisor becomes 0 in the same comm
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from whence.model.rules import Atom, Literal, Negation, Rule
+from whence.model.rules import Atom, Literal, Negation
 
 
 class State(Enum):
@@ -41,13 +41,12 @@ class Part:
     states: Mapping[int, State]
 
 
-def delta_parts(rule: Rule, changed: Collection[str]) -> Iterator[Part]:
-    """The summands of a rule's delta when these relations change."""
-    touched = [number for number, literal in enumerate(rule.body) if relation_of(literal) in changed]
-    for place, trigger in enumerate(touched):
-        kept = dict.fromkeys(touched[:place], State.KEPT)
+def delta_parts(changed: Sequence[int]) -> Iterator[Part]:
+    """The summands of a rule's delta when these of its literals change."""
+    for place, trigger in enumerate(changed):
+        kept = dict.fromkeys(changed[:place], State.KEPT)
         for sign, after in ((-1, State.OLD), (1, State.NEW)):
-            yield Part(trigger, sign, kept | dict.fromkeys(touched[place + 1 :], after))
+            yield Part(trigger, sign, kept | dict.fromkeys(changed[place + 1 :], after))
 
 
 def relation_of(literal: Literal) -> str | None:

@@ -53,6 +53,10 @@ class Relation:
     properties: tuple[tuple[str, str], ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
+    def __hash__(self) -> int:
+        # What is worked out for a relation is remembered by it, and hashing all its columns would cost as much.
+        return hash(self.name)
+
     @property
     def arity(self) -> int:
         return len(self.columns)

@@ -13,6 +13,8 @@ class Source:
 
     name: str
     text: str = field(repr=False)
+    # So that a hint can say it in the language of the text.
+    is_datalog: bool = field(default=False, repr=False, compare=False)
 
     @cached_property
     def line_starts(self) -> tuple[int, ...]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
+from typing import TypeAlias
 
 from whence.errors import DataError
 from whence.model.schema import Relation
@@ -15,7 +18,10 @@ from whence.session.windows import Window, WindowDraft
 from whence.sources.columns import listed
 from whence.sources.rows import row_text
 
-Key = tuple[Value, ...]
+# The values of the key columns, without a tuple around them if there is only one.
+Key: TypeAlias = "Value | tuple[Value, ...]"
+
+KNOWN_RELATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +47,29 @@ class TableDraft:
         # All rows of a commit arrive at once.
         self.now = clock.now
         self.delta: dict[Row, int] = {}
+        # What became of the keys that changed: their row, or None for one that is free.
+        self.keys: dict[Key, Row | None] = {}
         self.events: list[Arrival | Departure] = []
         self.window = None if contents.window is None else WindowDraft(contents.window, self.relation)
         self.expired = 0
         self.evicted = 0
         self._key_of = key_of(self.relation)
-        # What became of the keys that changed: their row, or None for one that is free.
-        self._keys: dict[Key, Row | None] = {}
 
     def present(self, row: Row) -> int:
+        if self._key_of is not None:
+            return int(self._holder(self._key_of(row)) == row)
         return self.contents.counts.get(row, 0) + self.delta.get(row, 0)
 
     def insert(self, rows: Iterable[Row]) -> None:
         for index, row in enumerate(rows):
-            leaves = expiry(self.relation, row, self.now)
+            leaves = None if self.relation.ttl is None else expiry(self.relation, row, self.now)
             if self.clock.has_passed(leaves):
                 self.expired += 1
                 continue
-            self._check_key(row, index)
+            is_there = self._is_there(row, index)
             if leaves is not None:
                 self.events.append(Arrival(row, leaves))
-            if not (self.relation.distinct and self.present(row)):
+            if not is_there:
                 self._add(row, 1)
             if self.window is not None:
                 self._make_room(self.window.insert(row))
@@ -98,26 +106,32 @@ class TableDraft:
             self.events += [Departure(row)] * copies
 
     def _add(self, row: Row, copies: int) -> None:
-        total = self.delta.get(row, 0) + copies
+        """So many copies come or go. Of a row with a key there is one or none."""
+        total = self.delta.pop(row, 0) + copies
         if total:
             self.delta[row] = total
-        else:
-            del self.delta[row]
         if self._key_of is not None:
-            self._keys[self._key_of(row)] = row if self.present(row) else None
+            self.keys[self._key_of(row)] = row if copies > 0 else None
 
-    def _check_key(self, row: Row, index: int) -> None:
+    def _is_there(self, row: Row, index: int) -> bool:
+        """Whether a row that comes adds nothing to a set. Raises where another one has its key."""
         if self._key_of is None:
-            return
-        key = self._key_of(row)
-        other = self._keys[key] if key in self._keys else self.contents.keys.get(key)
-        if other is not None and other != row:
+            return self.relation.distinct and self.present(row) > 0
+        holder = self._holder(self._key_of(row))
+        if holder is None:
+            return False
+        if holder != row:
             raise DataError(
                 f"rows[{index}] has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
                 f"{row_text(row)}",
-                related=[(f"the row with that key is {row_text(other)}", None)],
+                related=[(f"the row with that key is {row_text(holder)}", None)],
                 hint="delete that row first; in the same batch the two make an update",
             )
+        return True
+
+    def _holder(self, key: Key) -> Row | None:
+        """The row that has a key by now."""
+        return self.keys[key] if key in self.keys else self.contents.keys.get(key)
 
 
 class Draft:
@@ -146,9 +160,9 @@ class Draft:
         return sum(table.evicted for table in self.tables.values())
 
 
-def key_of(relation: Relation) -> Callable[[Sequence[Value]], Key] | None:
+@lru_cache(maxsize=KNOWN_RELATIONS)
+def key_of(relation: Relation) -> Callable[[Row], Key] | None:
     """What takes the key out of a row, or None for a relation without one."""
     if not relation.key:
         return None
-    positions = [relation.column_names.index(name) for name in relation.key]
-    return lambda row: tuple(row[position] for position in positions)
+    return itemgetter(*[relation.column_names.index(name) for name in relation.key])

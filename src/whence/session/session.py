@@ -91,7 +91,9 @@ class Session:
         else:
             self.engine.define(analysis, functions, Update())
         for name, table in state.tables.items():
-            self._follow_keys(relations[name], table.counts)
+            key = key_of(relations[name])
+            if key is not None:
+                self._keys[name] = {key(row): row for row in table.counts}
             if relations[name].ttl is not None:
                 self._lifetimes[name] = restored_lifetimes(relations[name], table.counts, table.leaves)
             if relations[name].window is not None:
@@ -135,8 +137,8 @@ class Session:
         """The one way to change anything: in the engine, in the journal, and then in what is kept beside."""
         after = definitions or self.definitions
         # The rows of tables that will be gone, in case they have to come back.
-        renewed = _renewed(self.definitions, after)
-        lost = {name: self.engine.counts(name) for name in renewed if name not in self.definitions.views}
+        gone = renewed(self.definitions, after)
+        lost = {name: self.engine.counts(name) for name in gone if name not in self.definitions.views}
         self.intact = False
         try:
             deltas = (
@@ -200,7 +202,7 @@ class Session:
 
     def _settle(self, draft: Draft, after: Definitions, tick: Tick | None, notices: Sequence[str]) -> None:
         """What is kept beside the engine follows."""
-        for name in _renewed(self.definitions, after):
+        for name in renewed(self.definitions, after):
             self.history.forget(name)
             self._keys.pop(name, None)
             self._lifetimes.pop(name, None)
@@ -209,7 +211,8 @@ class Session:
                 self.subscriptions.cancel(name)
         self.definitions = after
         for name, table in draft.tables.items():
-            self._follow_keys(table.relation, table.delta)
+            if table.keys:
+                self._follow_keys(name, table.keys)
             if table.relation.ttl is not None:
                 self._lifetimes.setdefault(name, Lifetimes(table.relation)).record(table.events)
             if table.window is not None:
@@ -246,17 +249,13 @@ class Session:
             },
         )
 
-    def _follow_keys(self, relation: Relation, delta: Delta) -> None:
-        key = key_of(relation)
-        if key is None:
-            return
-        keys = self._keys.setdefault(relation.name, {})
-        for row, count in delta.items():
-            if count < 0:
-                del keys[key(row)]
-        for row, count in delta.items():
-            if count > 0:
-                keys[key(row)] = row
+    def _follow_keys(self, name: str, changed: Mapping[Key, Row | None]) -> None:
+        keys = self._keys.setdefault(name, {})
+        for key, row in changed.items():
+            if row is None:
+                keys.pop(key, None)
+            else:
+                keys[key] = row
 
     def _seen(self, deltas: Mapping[str, Delta], definitions: Definitions) -> dict[str, Delta]:
         visible = (name for name in deltas if not is_auxiliary(name))
@@ -278,7 +277,7 @@ class Session:
         return changes
 
 
-def _renewed(before: Definitions, after: Definitions) -> list[str]:
+def renewed(before: Definitions, after: Definitions) -> list[str]:
     """Relations that are gone, or are others under the same name: what is kept beside their rows goes too."""
     if after is before:
         return []

@@ -78,6 +78,11 @@ class WaitingEngine:
         _check(changed, concerned)
 
 
+def without_waiting(analysis: Analysis, functions: Functions) -> Analysis:
+    """What can be computed with the functions that are there."""
+    return _without(analysis, _waiting(analysis, functions))
+
+
 def _check(names: Iterable[str], lacking: Mapping[str, Lack]) -> None:
     for name in names:
         if name in lacking:

@@ -63,7 +63,7 @@ class PlainPrograms:
         for _ in range(self.rng.choice((0, 1, 1, 2) if recursive else (1, 1, 2))):
             name = self.rng.choice(list(INPUTS))
             self.add_atom(body, name, INPUTS[name])
-        for kind in set(own[head]):
+        for kind in dict.fromkeys(own[head]):
             if not body.bound[kind] and self.rng.random() < 0.8:
                 name = self.rng.choice([name for name, kinds in INPUTS.items() if kind in kinds])
                 self.add_atom(body, name, INPUTS[name])
@@ -87,6 +87,8 @@ class PlainPrograms:
             elif bound and chance < (0.22 if joined else 0.75):
                 terms.append(self.rng.choice(bound))
                 joined = True
+            elif bound and chance < (0.27 if joined else 0.8):
+                terms.append(self.computed(body, kind))
             else:
                 bound.append(f"{kind[0].lower()}{len(bound)}")
                 terms.append(bound[-1])
@@ -96,14 +98,46 @@ class PlainPrograms:
         kind = self.rng.choice([kind for kind, names in body.bound.items() if names] or [""])
         if not kind:
             return
+        if self.rng.random() < 0.4:
+            self.add_computation(body, kind)
+            return
         operator = self.rng.choice(ORDERS[:3] if kind == "STRING" else ORDERS)
         left = self.rng.choice(body.bound[kind])
         right = self.rng.choice([name for name in (*body.bound[kind], self.constant(kind)) if name != left])
         body.literals.append(f"isnotnull({left})" if self.rng.random() < 0.1 else f"{left} {operator} {right}")
 
+    def add_computation(self, body: _Body, kind: str) -> None:
+        if kind == "INT" and self.rng.random() < 0.6:
+            one, other, third = (self.rng.choice(body.bound[kind]) for _ in range(3))
+            sum_ = self.rng.choice(
+                (f"{one} + {other}", f"{one} - {other} + 2", f"{one} * 2", f"{one} + {other} - {third}")
+            )
+            sides = [sum_, self.rng.choice((other, third, "3"))]
+            body.literals.append(f" {self.rng.choice(ORDERS)} ".join(self.rng.sample(sides, 2)))
+        elif self.rng.random() < 0.3:
+            body.literals.append(
+                f"(isnull({self.rng.choice(body.bound[kind])}) or {self.constant(kind)} != {self.constant(kind)})"
+            )
+        else:
+            body.literals.append(f"{kind[0].lower()}{len(body.bound[kind])} = {self.computed(body, kind)}")
+            body.bound[kind].append(f"{kind[0].lower()}{len(body.bound[kind])}")
+
+    def computed(self, body: _Body, kind: str) -> str:
+        """A term over few values, so that recursion comes to an end."""
+        one, other = self.rng.choice(body.bound[kind]), self.rng.choice(body.bound[kind])
+        if kind == "INT":
+            return self.rng.choice(
+                (f"({one} + {other} + 1) % {self.nodes}", f"least({one}, {other})", f"coalesce({one}, 1)")
+            )
+        if kind == "STRING":
+            return self.rng.choice((f"substr(cat({one}, {other}), 2, 1)", f'coalesce({one}, "b")'))
+        return f"greatest({one}, {other})"
+
     def head_term(self, body: _Body, kind: str, before: list[str]) -> str:
         if not body.bound[kind] or self.rng.random() < 0.06:
             return self.constant(kind)
+        if self.rng.random() < 0.07:
+            return self.computed(body, kind)
         others = [name for name in body.bound[kind] if name not in before]
         return self.rng.choice(others if others and self.rng.random() < 0.9 else body.bound[kind])
 
@@ -129,6 +163,13 @@ COSTS = (
     """best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), seen(x).
     seen({n}) :- f({n}, _). seen(y) :- seen(x), f(x, y).""",
     "best(x, max<c>) :- start(x, c). best(y, max<d - c>) :- best(x, d), w(x, y, c).",
+    "best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), start(y, c), (x + y) % 3 != {n}.",
+    "best(x, min<c>) :- start(x, c). best((y + 1) % 5, min<d + c>) :- best(x, d), w(x, z, c), e(z, y), isnotnull(y).",
+    """best(x, y, min<c>) :- w(x, y, c). best(x, y, min<c + d>) :- w(x, z, c), best(z, y, d), x != y.
+    via(x, y, min<y>) :- w(x, y, c), best(x, y, c).
+    via(x, y, min<z>) :- w(x, z, c), best(z, y, d), best(x, y, c + d).
+    path(x, y, cat(to_string(x), to_string(y))) :- via(x, y, y).
+    path(x, y, cat(to_string(x), p)) :- via(x, y, z), z != y, path(z, y, p).""",
 )
 # The same where a value can be better than what it is made of, which few ways to maintain it can stand.
 TEMPTING = (

@@ -14,6 +14,7 @@ from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forest import choosing
 from whence.engines.local.forest.values import NotCompiledError
 from whence.model.updates import Commit
+from whence.session.session import Session
 
 # Exact provenance grows exponentially with the cycles of a graph: only the smallest ones are for it.
 SMALL = ("auto", "absorption", "dred", "eager", "relative", "recompute")
@@ -28,7 +29,7 @@ class Twin:
     def __init__(self, name: str) -> None:
         self.name = name
         self.engine = LocalEngine(name)
-        self.db = whence.connect(engine="reference") if name == "reference" else Database(self.engine)
+        self.db = whence.connect(engine="reference") if name == "reference" else Database(Session(self.engine))
         self.held: dict[str, Rows] = {}
 
     def act(self, action: Action) -> Commit | whence.WhenceError | None:

@@ -15,14 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from tests.engines.local.machine_actions import Action, Advance, Changes, Delete, Insert, Row, Rules, Sql
-from tests.engines.local.machine_steps import PHASES, TAKEN, runs
+from tests.engines.local.machine_steps import PHASES, SEEDS, TAKEN, runs
 from tests.engines.local.machine_twins import LARGE, SMALL, Twins
 from tests.engines.local.machine_views import SETS, TABLES, ViewMaker
 from whence.model.schema import Column
 from whence.model.types import DATE, DOUBLE, STRING, TIMESTAMP
 from whence.model.updates import Commit
 
-SEEDS = st.integers(0, 2**32 - 1).map(Random)
 START = datetime.datetime(2026, 1, 1)
 STEPS_PER_RUN = 50
 MOST_VIEWS = 7

@@ -48,3 +48,10 @@ def test_a_window() -> None:
     (statement,) = parse_sql(text, Catalog())
     assert isinstance(statement, CreateTable)
     assert statement.relation.window == RowWindow(100, ("sensor", "the room"))
+
+
+def test_a_key_with_a_name() -> None:
+    (statement,) = parse_sql("CREATE TABLE t(a INT, b INT, c INT, CONSTRAINT t_key PRIMARY KEY (a, B))", Catalog())
+    assert isinstance(statement, CreateTable)
+    assert statement.relation.key == ("a", "b")
+    assert [column.nullable for column in statement.relation.columns] == [False, False, True]

@@ -9,7 +9,7 @@ from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.measures import Forest, Meter, Work, Works, metrics
-from whence.engines.local.store import Store
+from whence.engines.local.store import Store, table_store
 from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.model.program import Program
@@ -34,20 +34,23 @@ class LocalEngine:
         self._works: Works = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
-        kept = self._kept(analysis, functions)
+        kept = kept_components(self._analysis, self._functions, analysis, functions)
         stores = self._stores_for(analysis, kept)
         choices: dict[tuple[str, ...], Choice] = {}
         fresh: set[tuple[str, ...]] = set()
+        compiled: set[str] = set()
         for component in analysis.components:
             if component.rules:
                 name = component.relations
                 if name in kept:
                     choices[name] = self._choices[name]
-                    continue
-                fresh.add(name)
-                below = {read: stores[read] for read in reads(component)}
-                parts = (component, analysis.relations, functions, below, self._limits)
-                choices[name] = choose(self._maintenance, *parts)
+                else:
+                    fresh.add(name)
+                    below = {read: stores[read] for read in reads(component)}
+                    parts = (component, analysis.relations, functions, below, self._limits)
+                    choices[name] = choose(self._maintenance, *parts, compiled)
+                if isinstance(choices[name].maintainer, Forest):
+                    compiled.update(name)
         deltas, works = _run(analysis, choices, stores, update, fresh)
         # Views that are only defined differently have changed by the difference, for those who look from outside.
         replaced = {
@@ -92,24 +95,6 @@ class LocalEngine:
             if name in self._stores:
                 self._stores[name].apply(delta)
 
-    def _kept(self, analysis: Analysis, functions: Functions) -> set[tuple[str, ...]]:
-        """The components whose maintainers can go on: nothing about them or below them is different."""
-        old = {c.relations: c for c in self._analysis.components}
-        same: set[str] = set()
-        kept: set[tuple[str, ...]] = set()
-        for component in analysis.components:
-            before = old.get(component.relations)
-            if before is None or before.rules != component.rules:
-                continue
-            if any(functions.get(n) != self._functions.get(n) for n in _functions_of(component)):
-                continue
-            if any(analysis.relations[r] != self._analysis.relations[r] for r in component.relations):
-                continue
-            if all(name in same for name in reads(component)):
-                kept.add(component.relations)
-                same.update(component.relations)
-        return kept
-
     def _stores_for(self, analysis: Analysis, kept: set[tuple[str, ...]]) -> dict[str, Store]:
         read = {name for component in analysis.components for name in reads(component)}
         stores: dict[str, Store] = {}
@@ -125,7 +110,28 @@ class LocalEngine:
     def _store_of_table(self, name: str, analysis: Analysis) -> Store:
         before = self._analysis.relations.get(name)
         same = before is not None and before.columns == analysis.relations[name].columns
-        return self._stores[name] if same and name not in self._of_relation else Store()
+        return self._stores[name] if same and name not in self._of_relation else table_store(analysis.relations[name])
+
+
+def kept_components(
+    before: Analysis, functions_before: Functions, analysis: Analysis, functions: Functions
+) -> set[tuple[str, ...]]:
+    """The components whose maintainers can go on: nothing about them or below them is different."""
+    old = {component.relations: component for component in before.components}
+    same: set[str] = set()
+    kept: set[tuple[str, ...]] = set()
+    for component in analysis.components:
+        former = old.get(component.relations)
+        if former is None or former.rules != component.rules:
+            continue
+        if any(functions.get(name) != functions_before.get(name) for name in _functions_of(component)):
+            continue
+        if any(analysis.relations[name] != before.relations[name] for name in component.relations):
+            continue
+        if all(name in same for name in reads(component)):
+            kept.add(component.relations)
+            same.update(component.relations)
+    return kept
 
 
 def _run(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.analysis.order import Absent, Define, Match, Step, Test, order_body
-from whence.engines.reference.joins import binds, is_known, join_order
+from whence.engines.reference.joins import binds, is_known, join_order, needs
 from whence.engines.reference.tables import Table
 from whence.engines.reference.terms import Binding, Computed, Conversion, Environment, Scope, as_term, conversion
 from whence.model.rules import Atom, Rule
-from whence.model.terms import Variable, Wildcard
+from whence.model.terms import Variable, Wildcard, variables
+from whence.model.types import Value
 
 Extension: TypeAlias = Callable[[Environment, int], Iterable[Binding]]
 
@@ -22,27 +23,27 @@ class Body:
     def __init__(self, rule: Rule, scope: Scope) -> None:
         self.steps = order_body(rule)
         self.scope = scope
+        self.of_head = {variable.name for term in rule.head.terms for variable in variables(term)}
 
     def bindings(self, tables: Mapping[str, Table]) -> Iterator[Binding]:
-        """Depth first, on a stack of its own: a body can be longer than Python's stack is deep."""
-        extensions = self._extensions(tables)
-        stack: list[Iterator[Binding]] = [iter([({}, 1)])]
-        while stack:
-            binding = next(stack[-1], None)
-            if binding is None:
-                stack.pop()
-            elif len(stack) > len(extensions):
-                yield binding
-            else:
-                stack.append(iter(extensions[len(stack) - 1](*binding)))
-
-    def _extensions(self, tables: Mapping[str, Table]) -> list[Extension]:
+        """Step by step, from the one way to satisfy nothing."""
+        steps = join_order(self.steps, lambda relation: len(tables[relation]))
         bound: set[str] = set()
-        extensions = []
-        for step in join_order(self.steps, lambda relation: len(tables[relation])):
-            extensions.append(self._extension(step, bound, tables))
-            bound |= binds(step)
-        return extensions
+        found: Iterable[Binding] = [({}, 1)]
+        for step, awaited in zip(steps, self._awaited(steps), strict=True):
+            extend = self._extension(step, bound, tables)
+            bound = (bound | binds(step)) & awaited
+            found = _merged((each for binding in found for each in extend(*binding)), sorted(bound))
+        return iter(found)
+
+    def _awaited(self, steps: Sequence[Step]) -> list[set[str]]:
+        """For each step, the variables that the steps after it or the head need."""
+        awaited: list[set[str]] = []
+        later = self.of_head
+        for step in reversed(steps):
+            awaited.append(later)
+            later = later | needs(step) | binds(step)
+        return awaited[::-1]
 
     def _extension(self, step: Step, bound: set[str], tables: Mapping[str, Table]) -> Extension:
         match step:
@@ -54,6 +55,18 @@ class Body:
                 return _define(variable.name, self.scope.compute(term, self.scope.types[variable.name].type))
             case Test(literal):
                 return _test(self.scope.compute(as_term(literal)))
+
+
+def _merged(bindings: Iterable[Binding], names: Sequence[str]) -> list[Binding]:
+    """The bindings as far as these variables go: those that differ in others only count together.
+
+    What a body needs no longer would otherwise multiply with all that follows.
+    """
+    sums: dict[tuple[Value, ...], int] = {}
+    for environment, count in bindings:
+        values = tuple([environment[name] for name in names])
+        sums[values] = sums.get(values, 0) + count
+    return [(dict(zip(names, values, strict=True)), count) for values, count in sums.items()]
 
 
 def _define(name: str, value: Computed) -> Extension:

@@ -5,7 +5,7 @@ Each round computes all relations of the component from those of the round befor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.analysis.wording import relation_named
@@ -61,16 +61,16 @@ def _endless(
     changed: Sequence[View], before: Mapping[str, Table], after: Mapping[str, Table], rounds: int
 ) -> ConvergenceError:
     """The error that names the rules whose rows were still new in the last round."""
-    guilty: list[tuple[View, Rule, Row]] = []
+    guilty: list[tuple[View, Rule, list[str]]] = []
     for view in changed:
         fresh = {row for row in after[view.name].counts if row not in before[view.name].counts}
         producing = [each for each in view.rules if not fresh.isdisjoint(View(view.relation, [each]).counts(before))]
         # Where rules aggregate several values together, none of them may produce a row alone.
-        guilty += [(view, each.rule, next(iter(fresh), ())) for each in producing or view.rules]
-    view, rule, row = guilty[0]
+        guilty += [(view, each.rule, _example(fresh)) for each in producing or view.rules]
+    view, rule, example = guilty[0]
     return ConvergenceError(
         f"{relation_named(view.name)} does not come to an end: after {rounds:,} rounds it still gets new rows, "
-        f"such as ({', '.join(map(shown, row))})",
+        f"such as ({', '.join(example)})",
         span=rule.span,
         related=[("this rule keeps producing new rows too", other.span) for _, other, _ in guilty[1:]],
         hint=(
@@ -79,3 +79,8 @@ def _endless(
             else "around some cycle the values get better every time, so there is no best one"
         ),
     )
+
+
+def _example(rows: Collection[Row]) -> list[str]:
+    """The same one of these rows every time, as text: the shortest to write, and of those the first."""
+    return min(([shown(value) for value in row] for row in rows), key=lambda row: [*map(len, row), *row], default=[])

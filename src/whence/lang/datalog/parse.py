@@ -21,7 +21,7 @@ from whence.model.span import Source
 def parse_datalog(text: str, name: str = "<rules>") -> Program:
     """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text."""
     with collector_paused():
-        return _program(Source(name, text))
+        return _program(Source(name, text, is_datalog=True))
 
 
 def _program(source: Source) -> Program:

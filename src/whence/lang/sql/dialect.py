@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -18,7 +18,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from whence.errors import ParseError, UnsupportedError, did_you_mean
-from whence.lang.sql.positions import locate
+from whence.lang.sql.positions import locate, note_last_word
 from whence.model.span import Source, Span
 
 MAX_NESTING = 100
@@ -27,6 +27,11 @@ MAX_NESTING = 100
 _FRAMES = 6_000
 # Chains such as a OR b OR c become trees as deep as they are long.
 MAX_STATEMENT_TOKENS = 20_000
+
+# Calls that are not just a list of arguments: CAST(x AS INT), EXTRACT(YEAR FROM d).
+_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT POSITION SUBSTR SUBSTRING TRIM".split())
+
+Made = TypeVar("Made", bound=exp.Expr)
 
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
@@ -40,7 +45,19 @@ class SparkSql(Spark):
 
     class Parser(SparkParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
+        }
         STRICT_CAST = True
+
+        def expression(self, instance: Made, token: Token | None = None, comments: list[str] | None = None) -> Made:
+            made = super().expression(instance, token, comments)
+            if "start" not in made.meta:
+                note_last_word(made, self._prev.start, self._prev.end + 1)
+            return made
 
 
 DIALECT = SparkSql()

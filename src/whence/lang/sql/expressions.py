@@ -16,9 +16,10 @@ from whence.errors import (
 from whence.functions.builtin import BUILTINS
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.calls import AGGREGATE_SYNONYMS, NOT_REPEATABLE, OTHER_AGGREGATES, builtin_name
+from whence.lang.sql.calls import AGGREGATE_SYNONYMS, builtin_name
 from whence.lang.sql.literals import cast, interval_parts, to_constant
 from whence.lang.sql.lowering import Lowering
+from whence.lang.sql.missing import missing
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.types import to_type
 from whence.model import types
@@ -157,16 +158,9 @@ def _function(
         raise UnsupportedError(
             f"the aggregate {name}(...) cannot stand here", span=span, hint="aggregates belong in SELECT or HAVING"
         )
-    if lowered in OTHER_AGGREGATES:
-        raise UnsupportedError(
-            f"the aggregate {name}(...) is not supported", span=span, hint="aggregates are count, sum, avg, min and max"
-        )
-    if lowered in NOT_REPEATABLE:
-        raise UnsupportedError(
-            f"{name}() gives another value each time, so a view of it cannot be kept up to date",
-            span=span,
-            hint="put the value into a table",
-        )
+    refusal = None if lowered in lowering.signatures else missing(name, span)
+    if refusal is not None:
+        raise refusal
     if any(isinstance(a, exp.Star | exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes neither * nor DISTINCT", span=span)
     arguments = tuple(sub(a) for a in node.expressions)
@@ -178,7 +172,7 @@ def _function(
         raise UnknownNameError(
             f"unknown function {name!r}",
             span=span,
-            hint=did_you_mean(name, known) or "register a Python function with db.function(...)",
+            hint=did_you_mean(name, known, likeness=0.75) or "register a Python function with db.function(...)",
         )
     return Call(builtin, arguments, span=span)
 
@@ -195,7 +189,7 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
         "use array(...), and element_at(array, position), which counts from 1",
     ),
     exp.Bracket: ("an index in brackets", "use element_at(array, position), which counts from 1"),
-    exp.Placeholder: ("a parameter", None),
+    exp.Placeholder: ("a parameter", "write the value itself; rows of values go in with db.insert(...)"),
     exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),
     exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
     exp.CurrentTimestamp: ("current_timestamp", "it changes by itself; put the value into a table"),

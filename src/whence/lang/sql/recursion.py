@@ -7,13 +7,13 @@ cheapest of the direct links and of the longer ways. Its other columns are then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
 from sqlglot import exp
 
-from whence.errors import TypeMismatchError, UnsupportedError
+from whence.errors import StratificationError, TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
 from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
@@ -84,6 +84,7 @@ class _Group:
 
     def _emit(self, cte: exp.CTE, name: str, ctes: Mapping[str, str]) -> None:
         self._refuse_union_all(cte.this)
+        self._refuse_optional(cte.this)
         branches = self.raw(self.lowering, cte.this, Block(self.outer.numbers, None, ctes), ctes)
         drafts = self._merge_aggregates(branches)
         drafts[0] = _renamed(self.lowering, cte, drafts[0])
@@ -119,6 +120,16 @@ class _Group:
                 )
             self._refuse_union_all(query.this)
             self._refuse_union_all(query.expression)
+
+    def _refuse_optional(self, query: exp.Expr) -> None:
+        for side, table in _optional(query):
+            if table.name.lower() in self.aliases:
+                raise StratificationError(
+                    f"{table.name!r} is recursive, so it cannot stand on the optional side of a {side} JOIN: which "
+                    "rows have no match is only known when the recursion is over",
+                    span=self.lowering.span(table),
+                    hint=f"use JOIN here, and the {side} JOIN in a query that reads {table.name!r} from outside",
+                )
 
     def _merge_aggregates(self, branches: list[tuple[exp.Expr, Draft]]) -> list[Draft]:
         recursive = [d for query, d in branches if _tables(query) & self.aliases and d.aggregated]
@@ -182,6 +193,18 @@ def _renamed(lowering: Lowering, cte: exp.CTE, draft: Draft) -> Draft:
 
 def _tables(query: exp.Expr) -> set[str]:
     return {table.name.lower() for table in query.find_all(exp.Table)}
+
+
+def _optional(query: exp.Expr) -> Iterator[tuple[str, exp.Table]]:
+    """The tables that an outer join takes NULL for where it finds no match, each with the side that it keeps."""
+    for node in query.find_all(exp.Select, exp.Subquery, exp.Table):
+        first = node.args.get("from_") if isinstance(node, exp.Select) else node.this
+        before = [node] if isinstance(node, exp.Table) else list(first.find_all(exp.Table)) if first else []
+        for join in node.args.get("joins") or ():
+            joined = list(join.this.find_all(exp.Table))
+            optional = {"LEFT": joined, "RIGHT": before, "FULL": [*before, *joined]}.get((join.side or "").upper(), [])
+            yield from ((join.side.upper(), table) for table in optional)
+            before = [*before, *joined]
 
 
 def _groups(reads: Mapping[str, Sequence[str]]) -> list[list[str]]:

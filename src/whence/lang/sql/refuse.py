@@ -26,6 +26,18 @@ _NAMES = {
     "totals": "WITH TOTALS",
     "all": "GROUP BY ALL",
 }
+_HINTS = {
+    "windows": "join with a GROUP BY of the same rows",
+    "qualify": "join with a GROUP BY of the same rows",
+    "laterals": "keep the elements in a table of their own, with a row for each",
+    "sort": "a view has no order",
+    "cluster": "a view has no order",
+    "rollup": "a UNION ALL of several GROUP BY says the same",
+    "cube": "a UNION ALL of several GROUP BY says the same",
+    "grouping_sets": "a UNION ALL of several GROUP BY says the same",
+    "all": "name the columns: GROUP BY a, b",
+    "except_": "name the columns that you want",
+}
 
 
 def refuse_extras(lowering: Lowering, node: exp.Expr, *handled: str) -> None:
@@ -36,4 +48,6 @@ def refuse_extras(lowering: Lowering, node: exp.Expr, *handled: str) -> None:
         inner = value[0] if isinstance(value, list) else value
         place = inner if isinstance(inner, exp.Expr) else node
         what = _NAMES.get(name, name.replace("_", " ").strip().upper())
-        raise UnsupportedError(f"{what} is not supported", span=lowering.span(place) or lowering.span(node))
+        raise UnsupportedError(
+            f"{what} is not supported", span=lowering.span(place) or lowering.span(node), hint=_HINTS.get(name)
+        )

@@ -37,16 +37,17 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
         )
     name = table_name(schema.this, source)
     columns: list[Column] = []
-    key: list[exp.Identifier] = []
+    keys: list[list[exp.Expr]] = []
     for part in schema.expressions:
         match part:
             case exp.ColumnDef():
                 column, is_key = _column(part, source)
                 _check_new(column, columns)
                 columns.append(column)
-                key.extend([part.this] if is_key else [])
-            case exp.PrimaryKey():
-                key.extend(e.find(exp.Identifier) or e for e in part.expressions)
+                keys.extend([[part.this]] if is_key else [])
+            case exp.PrimaryKey() | exp.Constraint(expressions=[exp.PrimaryKey()]):
+                named = part.expressions[0] if isinstance(part, exp.Constraint) else part
+                keys.append([e.find(exp.Identifier) or e for e in named.expressions])
             case exp.Identifier():
                 raise UnsupportedError(
                     f"column {part.name!r} has no type", span=span_of(part, source), hint=f"write {part.name} STRING"
@@ -55,7 +56,7 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
                 raise UnsupportedError(
                     f"{part.sql('spark')} is not supported in CREATE TABLE", span=span_of(part, source)
                 )
-    key_names = tuple(_known(i, columns, source) for i in key)
+    key_names = _key(keys, columns, source)
     columns = [Column(c.name, c.type, c.nullable and c.name not in key_names, span=c.span) for c in columns]
     properties, partition = _properties(node, columns, source)
     ttl = _time_to_live(properties, columns)
@@ -73,6 +74,17 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
         span=span_of(schema.this, source),
     )
     return CreateTable(relation, bool(node.args.get("exists")), span=span)
+
+
+def _key(keys: list[list[exp.Expr]], columns: list[Column], source: Source) -> tuple[str, ...]:
+    if len(keys) > 1:
+        raise UnsupportedError(
+            "a table has one PRIMARY KEY",
+            span=span_of(keys[1][0], source),
+            related=[("the other one is here", span_of(keys[0][0], source))],
+            hint="a key of several columns is written at the end of the list: PRIMARY KEY (a, b)",
+        )
+    return tuple(_known(name, columns, source) for name in (keys[0] if keys else ()))
 
 
 def _time_to_live(properties: Properties, columns: list[Column]) -> TimeToLive | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from whence.engines.local.counting.folds import merge
+from whence.engines.local.counting.folds import add_copies, merge
 from whence.functions.order import sort_key
 from whence.model.types import Type, Value
 
@@ -60,7 +60,10 @@ class Extreme:
         return Candidates()
 
     def add(self, change: Candidates, value: Any, multiplicity: int) -> None:
-        change.copies[value] = change.copies.get(value, 0) + multiplicity
+        add_copies(change.copies, (value,), multiplicity)
+
+    def add_all(self, change: Candidates, values: Sequence[Any], multiplicity: int) -> None:
+        add_copies(change.copies, values, multiplicity)
 
     def result(self, state: Candidates, change: Candidates) -> Value:
         copies, differences, heap = state.copies, change.copies, state.heap

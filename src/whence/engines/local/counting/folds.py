@@ -6,6 +6,7 @@ negative multiplicities; the result is that of both together; settling adds the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 from whence.engines.local.counting.totals import adding, finish
@@ -19,6 +20,9 @@ class Fold(Protocol):
 
     def add(self, change: Any, value: Any, multiplicity: int) -> None:
         """The value is not NULL."""
+
+    def add_all(self, change: Any, values: Sequence[Any], multiplicity: int) -> None:
+        """Each of the values, of which there is at least one, and none is NULL."""
 
     def result(self, state: Any, change: Any) -> Value: ...
 
@@ -43,8 +47,11 @@ class Linear:
         return [0, self._adding.zero]
 
     def add(self, change: list[Any], value: Any, multiplicity: int) -> None:
-        change[0] += multiplicity
-        change[1] = self._plus(change[1], value, multiplicity)
+        self.add_all(change, (value,), multiplicity)
+
+    def add_all(self, change: list[Any], values: Sequence[Any], multiplicity: int) -> None:
+        change[0] += len(values) * multiplicity
+        change[1] = self._plus(change[1], values, multiplicity)
 
     def result(self, state: list[Any], change: list[Any]) -> Value:
         count = state[0] + change[0]
@@ -90,7 +97,10 @@ class ByValue:
         return Values(self._adding.zero)
 
     def add(self, change: Values, value: Any, multiplicity: int) -> None:
-        change.copies[value] = change.copies.get(value, 0) + multiplicity
+        add_copies(change.copies, (value,), multiplicity)
+
+    def add_all(self, change: Values, values: Sequence[Any], multiplicity: int) -> None:
+        add_copies(change.copies, values, multiplicity)
 
     def result(self, state: Values, change: Values) -> Value:
         kinds, count, total = self._together(state, change)
@@ -115,11 +125,16 @@ class ByValue:
             if was != will:
                 kinds += bool(will) - bool(was)
                 count += will - was
-                total = self._adding.plus(total, value, will - was)
+                total = self._adding.plus(total, (value,), will - was)
         return kinds, count, total
 
     def _weight(self, copies: int) -> int:
         return int(copies > 0) if self._distinct else copies
+
+
+def add_copies(copies: dict[Any, int], values: Iterable[Any], multiplicity: int) -> None:
+    for value in values:
+        copies[value] = copies.get(value, 0) + multiplicity
 
 
 def merge(copies: dict[Any, int], change: dict[Any, int]) -> None:

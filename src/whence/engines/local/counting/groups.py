@@ -8,7 +8,7 @@ from typing import Any
 
 from whence.engines.local.counting.aggregates import HeadAggregate
 from whence.engines.local.counting.pipeline import Batch
-from whence.engines.local.counting.terms import Terms
+from whence.engines.local.counting.terms import Terms, columns
 from whence.engines.local.counting.view import Take
 from whence.incremental.body import Body
 from whence.model.rules import Atom
@@ -40,6 +40,9 @@ class Groups:
         self._plain = [position for position in range(len(head.terms)) if position not in positions]
         self._aggregates = [HeadAggregate(position, bodies, self._columns[position], signed) for position in positions]
         self._folds = [each.fold for each in self._aggregates if each.fold is not None]
+        # Where each column of a row is among the group's values with the aggregates' results behind them.
+        made_of = [*self._plain, *positions]
+        self._in_order = columns([made_of.index(position) for position in range(len(made_of))])
         self._groups: dict[Row, Group] = {}
         self._rows: dict[Row, int] = {}
         self._changes: dict[Row, Group] = {}
@@ -51,39 +54,51 @@ class Groups:
         )
         folding = [each for each in self._aggregates if each.fold is not None]
         numbered = [
-            (number, fold.add, terms.value(argument, each.input))
+            (number, fold, terms.value(argument, each.input))
             for number, (fold, each) in enumerate(zip(self._folds, folding, strict=True))
             if (argument := each.arguments[rule]) is not None
         ]
         multiplicity = terms.multiplicity()
 
-        def take(batch: Batch, sign: int) -> None:
-            changes = self._changes
+        def take_once(batch: Batch, sign: int) -> None:
+            by_group: dict[Row, Batch] = {}
             for binding in batch:
-                group = group_of(binding)
-                change = changes.get(group)
-                if change is None:
-                    change = changes[group] = self._empty()
-                count = sign if multiplicity is None else sign * multiplicity(binding)
-                change.bindings += count
+                by_group.setdefault(group_of(binding), []).append(binding)
+            for group, bindings in by_group.items():
+                change = self._change(group)
+                change.bindings += sign * len(bindings)
                 folded = change.folded
-                for number, add, value_of in numbered:
+                for number, fold, value_of in numbered:
+                    values = [value for binding in bindings if (value := value_of(binding)) is not None]
+                    if values:
+                        fold.add_all(folded[number], values, sign)
+
+        if multiplicity is None:
+            return take_once
+
+        def take(batch: Batch, sign: int) -> None:
+            for binding in batch:
+                change = self._change(group_of(binding))
+                count = sign * multiplicity(binding)
+                change.bindings += count
+                for number, fold, value_of in numbered:
                     value = value_of(binding)
                     if value is not None:
-                        add(folded[number], value, count)
+                        fold.add(change.folded[number], value, count)
 
         return take
 
     def begin(self) -> None:
         self._changes = {}
-        if not self._plain and () not in self._groups:
+        if not self._plain and self._settled(()) is None:
             # Without group terms there is one group, even of nothing.
             self._changes[()] = self._empty()
 
     def change(self) -> Delta:
         delta: dict[Row, int] = {}
+        nothing = self._empty()
         for group, change in self._changes.items():
-            state = self._groups.get(group) or self._empty()
+            state = self._settled(group) or nothing
             change.row = self._row(group, state, change)
             if change.row != state.row:
                 if state.row is not None:
@@ -121,6 +136,17 @@ class Groups:
     def counts(self) -> Mapping[Row, int]:
         return MappingProxyType(self._rows)
 
+    def _settled(self, group: Row) -> Group | None:
+        """A group as it was before."""
+        return self._groups.get(group)
+
+    def _change(self, group: Row) -> Group:
+        """What the bindings so far change in a group."""
+        change = self._changes.get(group)
+        if change is None:
+            change = self._changes[group] = self._empty()
+        return change
+
     def _empty(self) -> Group:
         return Group([fold.empty() for fold in self._folds])
 
@@ -134,11 +160,9 @@ class Groups:
         bindings = state.bindings + change.bindings
         if group and bindings <= 0:
             return None
-        row = list(group)
         folded = iter(zip(state.folded, change.folded, strict=True))
-        for each in self._aggregates:
-            row.insert(each.position, bindings if each.fold is None else each.result(*next(folded)))
-        return tuple(row)
+        results = [bindings if each.fold is None else each.result(*next(folded)) for each in self._aggregates]
+        return self._in_order((*group, *results))
 
 
 def _can_owe(body: Body) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from whence.engines.engine import Functions
-from whence.engines.local.counting.sources import Finding, Matching, Presence
+from whence.engines.local.counting.sources import Finding, Presence, Source
 from whence.engines.local.counting.terms import Terms, columns
+from whence.engines.local.store import Key
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe, Step
 from whence.model.schema import Relation
 from whence.model.terms import Term
@@ -27,7 +28,7 @@ class Reading:
     A negation can have to hold in two states. `flipped` gives the keys that a Flip starts from.
     """
 
-    atoms: Mapping[int, Matching]
+    atoms: Mapping[int, Source]
     negations: Mapping[int, tuple[Finding, ...]]
     flipped: Callable[[Presence], Iterable[Row]] | None = None
 
@@ -42,10 +43,13 @@ class Pipeline:
         self.terms = Terms(plan, functions)
         self._stages = [_stage(step, self.terms, relations) for step in plan.steps]
 
-    def run(self, reading: Reading) -> Iterator[Batch]:
-        """All bindings of the body. Depth first, on a stack of its own: a body can be long."""
-        stages = self._stages
-        stack: list[Iterator[Batch]] = [iter([[()]])]
+    def run(self, reading: Reading, start: Sequence[Row] = ((),), done: int = 0) -> Iterator[Batch]:
+        """All bindings of the body that begin with those of `start`, for which so many steps are `done`.
+
+        Depth first, on a stack of its own: a body can be long.
+        """
+        stages = self._stages[done:]
+        stack: list[Iterator[Batch]] = [_pieces(start)]
         while stack:
             batch = next(stack[-1], None)
             if batch is None:
@@ -77,10 +81,15 @@ def _probe(step: Probe, terms: Terms) -> Stage:
     key, found = terms.key(step.keys), columns(step.binds)
 
     def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
-        matching = reading.atoms[literal]
-        following: Batch = []
-        for binding in batch:
-            rows = matching(positions, key(binding))
+        look_up = reading.atoms[literal](positions)
+        matches = [look_up(key(binding)) for binding in batch]
+        if sum(map(len, matches)) <= FULL:
+            following = [binding + found(row) for binding, rows in zip(batch, matches, strict=True) for row in rows]
+            if following:
+                yield following
+            return
+        following = []
+        for binding, rows in zip(batch, matches, strict=True):
             if len(rows) > FULL:
                 yield from ([binding + found(row) for row in piece] for piece in _pieces(rows))
                 continue
@@ -99,10 +108,19 @@ def _probe_counted(step: Probe, terms: Terms) -> Stage:
     key, found = terms.key(step.keys), columns(step.binds)
 
     def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
-        matching = reading.atoms[literal]
-        following: Batch = []
-        for binding in batch:
-            rows = matching(positions, key(binding))
+        look_up = cast("Callable[[Key], Mapping[Row, int]]", reading.atoms[literal](positions))
+        matches = [look_up(key(binding)) for binding in batch]
+        if sum(map(len, matches)) <= FULL:
+            following = [
+                (*binding, *found(row), count)
+                for binding, rows in zip(batch, matches, strict=True)
+                for row, count in rows.items()
+            ]
+            if following:
+                yield following
+            return
+        following = []
+        for binding, rows in zip(batch, matches, strict=True):
             if len(rows) > FULL:
                 yield from ([(*binding, *found(row), rows[row]) for row in piece] for piece in _pieces(rows))
                 continue
@@ -116,7 +134,7 @@ def _probe_counted(step: Probe, terms: Terms) -> Stage:
     return stage
 
 
-def _pieces(rows: Mapping[Row, int]) -> Iterator[Batch]:
+def _pieces(rows: Iterable[Row]) -> Iterator[Batch]:
     remaining = iter(rows)
     while piece := list(islice(remaining, FULL)):
         yield piece

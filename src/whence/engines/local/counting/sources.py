@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cached_property, partial
 from itertools import chain
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from whence.engines.local.store import Index, Key, Store, index_of
+from whence.engines.local.store import Index, Key, Lookup, Readable, Store, index_of
 from whence.functions.cast import converter
 from whence.incremental.delta import State
 from whence.incremental.plan import Pattern
@@ -14,30 +15,34 @@ from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import Delta
 
-# The rows that hold a key at some positions, as Store.matching gives them.
-Matching: TypeAlias = Callable[[tuple[int, ...], Key], Mapping[Row, int]]
-# The same one by one, for those who need not see them all.
+# Where an atom finds its rows, by the positions of a key.
+Source: TypeAlias = Callable[[tuple[int, ...]], Lookup]
+# The rows that hold a key one by one, for those who need not see them all.
 Finding: TypeAlias = Callable[[tuple[int, ...], Key], Iterable[tuple[Row, int]]]
 
 
-class Change:
-    """A relation's store, which holds the rows from before the commit, and what the commit changes in it."""
+def source_of(store: Readable) -> Source:
+    """A relation as it is stored."""
+    if isinstance(store, Store):
+        return store.lookup
+    return lambda positions: partial(store.matching, positions)
 
-    def __init__(self, store: Store, delta: Delta) -> None:
+
+class Change:
+    """A relation's store, which holds the rows from before the commit, and what the commit changes in it.
+
+    Of a `distinct` relation every row is there once, before and after.
+    """
+
+    def __init__(self, store: Readable, delta: Delta, *, distinct: bool = False) -> None:
         self.store = store
         self.delta = delta
+        self._distinct = distinct
         self._indexes: dict[tuple[int, ...], Index] = {}
-        self._before = {row: count for row in delta if (count := store.counts.get(row, 0))}
-        self._after = {row: count for row, change in delta.items() if (count := self._before.get(row, 0) + change)}
+        self._lookups: dict[tuple[State, tuple[int, ...]], Lookup] = {}
 
-    def matching(self, state: State) -> Matching:
-        match state:
-            case State.OLD:
-                return self.store.matching
-            case State.KEPT:
-                return self._kept
-            case State.NEW:
-                return self._new
+    def source(self, state: State) -> Source:
+        return source_of(self.store) if state is State.OLD else partial(self._lookup, state)
 
     def finding(self, state: State) -> tuple[Finding, ...]:
         """The states in which a negation that reads `state` must find nothing."""
@@ -53,42 +58,73 @@ class Change:
         return self.store.matching(positions, key).items()
 
     def finding_new(self, positions: tuple[int, ...], key: Key) -> Iterable[tuple[Row, int]]:
-        touched = self._touched(positions, key)
+        touched = self._touched(positions).get(key)
         rows = self.store.matching(positions, key).items()
         if not touched:
             return rows
-        after = self._after
+        after = self.after
         return chain(
             ((row, after[row]) for row in touched if row in after),
             ((row, count) for row, count in rows if row not in touched),
         )
 
-    def changed(self, sign: int) -> Mapping[Row, int]:
-        """The rows whose count changes: how often they were there for sign -1, how often they will be for 1."""
-        return self._before if sign < 0 else self._after
+    @cached_property
+    def before(self) -> Mapping[Row, int]:
+        """The rows whose count changes, and how often they were there."""
+        if self._distinct:
+            return {row: 1 for row, change in self.delta.items() if change < 0}
+        counts = self.store.counts
+        return {row: count for row in self.delta if (count := counts.get(row, 0))}
 
-    def _kept(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        rows = self.store.matching(positions, key)
-        touched = self._touched(positions, key)
-        if not touched:
-            return rows
-        return {row: count for row, count in rows.items() if row not in touched}
+    @cached_property
+    def after(self) -> Mapping[Row, int]:
+        """The rows whose count changes, and how often they will be there."""
+        if self._distinct:
+            return {row: 1 for row, change in self.delta.items() if change > 0}
+        before = self.before
+        return {row: count for row, change in self.delta.items() if (count := before.get(row, 0) + change)}
 
-    def _new(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        touched = self._touched(positions, key)
-        if not touched:
-            return self.store.matching(positions, key)
-        after = self._after
-        arrived = {row: after[row] for row in touched if row in after}
-        return {**self._kept(positions, key), **arrived}
+    def _lookup(self, state: State, positions: tuple[int, ...]) -> Lookup:
+        found = self._lookups.get((state, positions))
+        if found is None:
+            found = self._lookups[state, positions] = self._overlaid(state, positions)
+        return found
 
-    def _touched(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int] | None:
+    def _overlaid(self, state: State, positions: tuple[int, ...]) -> Lookup:
+        """The rows that were there, with other answers for the keys that the change touches."""
+        stored = source_of(self.store)(positions)
+        touched = self._touched(positions)
+        answers: dict[Key, Mapping[Row, int]] = {}
+
+        def look_up(key: Key) -> Collection[Row]:
+            changed = touched.get(key)
+            if changed is None:
+                return stored(key)
+            answer = answers.get(key)
+            if answer is None:
+                answer = answers[key] = self._merged(state, stored(key), changed)
+            return answer
+
+        return look_up
+
+    def _merged(self, state: State, rows: Collection[Row], changed: Mapping[Row, int]) -> Mapping[Row, int]:
+        if self._distinct:
+            merged = {row: 1 for row in rows if row not in changed}
+        else:
+            counts = cast("Mapping[Row, int]", rows)
+            merged = {row: count for row, count in counts.items() if row not in changed}
+        if state is State.NEW:
+            merged.update((row, self.after[row]) for row in changed if row in self.after)
+        return merged
+
+    def _touched(self, positions: tuple[int, ...]) -> Mapping[Key, Mapping[Row, int]]:
+        """The change by the values at the positions."""
         if not positions:
-            return self.delta
+            return {(): self.delta}
         index = self._indexes.get(positions)
         if index is None:
             index = self._indexes[positions] = index_of(self.delta, positions)
-        return index.get(key)
+        return index
 
 
 class Presence:
@@ -118,7 +154,7 @@ class Presence:
         fitted, fits_not = change.finding_old, change.finding_new
         if sign < 0:
             fitted, fits_not = fits_not, fitted
-        for key in dict.fromkeys(map(self._key, change.changed(-sign))):
+        for key in dict.fromkeys(map(self._key, change.before if sign > 0 else change.after)):
             if self.fits(fitted, key) and not self.fits(fits_not, key):
                 yield key
 

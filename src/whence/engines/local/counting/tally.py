@@ -74,9 +74,13 @@ class Tally:
     def counts(self) -> Mapping[Row, int]:
         return Members(self._derivations) if self._relation.distinct else MappingProxyType(self._derivations)
 
+    def _settled(self) -> Mapping[Row, int]:
+        """The derivations of every row before the change."""
+        return self._derivations
+
     def _membership(self) -> Delta:
         delta: dict[Row, int] = {}
-        derivations = self._derivations
+        derivations = self._settled()
         for row, change in self._pending.items():
             before = derivations.get(row, 0)
             if (before > 0) is not (before + change > 0):

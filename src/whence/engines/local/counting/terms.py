@@ -99,9 +99,8 @@ def _by_slot(slot: int) -> str:
 
 def columns(positions: Sequence[int]) -> Callable[[Row], Row]:
     """The values at these positions, as a tuple."""
-    if not positions:
-        return lambda _: ()
-    if len(positions) == 1:
-        position = positions[0]
-        return lambda row: (row[position],)
-    return cast("Callable[[Row], Row]", itemgetter(*positions))
+    if len(positions) > 1:
+        return cast("Callable[[Row], Row]", itemgetter(*positions))
+    # One position alone would give a bare value, and none is nothing that can be got.
+    start = positions[0] if positions else 0
+    return cast("Callable[[Row], Row]", itemgetter(slice(start, start + len(positions))))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import decimal
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from whence.errors import EvaluationError
@@ -22,37 +23,41 @@ _UNIT_BITS = 1074
 class Adding:
     """How values of a type add up without rounding.
 
-    `plus(total, value, multiplicity)` is a further total, `both` that of two totals.
+    `plus(total, values, multiplicity)` is a further total, `both` that of two totals.
     """
 
     zero: Any
-    plus: Callable[[Any, Any, int], Any]
+    plus: Callable[[Any, Sequence[Any], int], Any]
     both: Callable[[Any, Any], Any]
 
 
-def _plus_integer(total: int, value: int, multiplicity: int) -> int:
-    return total + value * multiplicity
+def _plus_integers(total: int, values: Sequence[int], multiplicity: int) -> int:
+    return total + sum(values) * multiplicity
 
 
-def _plus_decimal(total: decimal.Decimal, value: decimal.Decimal, multiplicity: int) -> decimal.Decimal:
+def _plus_decimals(total: decimal.Decimal, values: Sequence[decimal.Decimal], multiplicity: int) -> decimal.Decimal:
     if multiplicity == 1:
-        return CONTEXT.add(total, value)
-    return CONTEXT.fma(value, multiplicity, total)
+        return reduce(CONTEXT.add, values, total)
+    if multiplicity == -1:
+        return reduce(CONTEXT.subtract, values, total)
+    return CONTEXT.fma(reduce(CONTEXT.add, values), multiplicity, total)
 
 
-def _plus_double(total: int, value: float, multiplicity: int) -> int:
+def _plus_doubles(total: int, values: Sequence[float], multiplicity: int) -> int:
     """Totals of DOUBLEs are counted in units of the smallest one, because what was added must be taken away exactly."""
-    numerator, denominator = value.as_integer_ratio()
-    return total + ((numerator * multiplicity) << (_UNIT_BITS + 1 - denominator.bit_length()))
-
-
-def _plus_nothing(total: int, _value: Value, _multiplicity: int) -> int:
+    for value in values:
+        numerator, denominator = value.as_integer_ratio()
+        total += (numerator * multiplicity) << (_UNIT_BITS + 1 - denominator.bit_length())
     return total
 
 
-INTEGERS = Adding(0, _plus_integer, operator.add)
-DECIMALS = Adding(decimal.Decimal(0), _plus_decimal, CONTEXT.add)
-DOUBLES = Adding(0, _plus_double, operator.add)
+def _plus_nothing(total: int, _values: Sequence[Value], _multiplicity: int) -> int:
+    return total
+
+
+INTEGERS = Adding(0, _plus_integers, operator.add)
+DECIMALS = Adding(decimal.Decimal(0), _plus_decimals, CONTEXT.add)
+DOUBLES = Adding(0, _plus_doubles, operator.add)
 # count does not look at the values.
 NOTHING = Adding(0, _plus_nothing, operator.add)
 
@@ -81,13 +86,14 @@ def finish(function: str, argument: Type, result: Type) -> Finish:
 
 def _sum(argument: Type, result: Type) -> Callable[[Any], Value]:
     if isinstance(result, DecimalType):
-        return lambda total: _fit(total, result, "the sum")
+        return _fitting(result, "the sum")
     return _as_double if not is_integer(argument) else _as_bigint
 
 
 def _average(argument: Type, result: Type) -> Finish:
     if isinstance(result, DecimalType):
-        return lambda count, total: _fit(CONTEXT.divide(total, count), result, "the average") if count else None
+        fit = _fitting(result, "the average")
+        return lambda count, total: fit(CONTEXT.divide(total, count)) if count else None
     if is_integer(argument):
         return lambda count, total: total / count if count else None
     return lambda count, total: _as_double(total) / count + 0.0 if count else None
@@ -107,8 +113,13 @@ def _as_double(total: int) -> float:
         raise EvaluationError(f"the sum is not a finite {DOUBLE}") from None
 
 
-def _fit(value: decimal.Decimal, kind: DecimalType, what: str) -> decimal.Decimal:
-    result = rescale(kind)(value)
-    if result is None:
-        raise misfit(f"{what} {value}", kind)
-    return result
+def _fitting(kind: DecimalType, what: str) -> Callable[[decimal.Decimal], decimal.Decimal]:
+    rescaled = rescale(kind)
+
+    def fit(value: decimal.Decimal) -> decimal.Decimal:
+        result = rescaled(value)
+        if result is None:
+            raise misfit(f"{what} {value}", kind)
+        return result
+
+    return fit

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
 from whence.engines.local.forest import growing, improving
 from whence.engines.local.forest.compiling import Compiled
 from whence.engines.local.forest.interning import Interner
@@ -30,8 +29,7 @@ from whence.engines.local.forest.maintainer import ForestMaintainer
 from whence.engines.local.forest.room import longer
 from whence.engines.local.forest.rows import ForestDelta
 from whence.engines.local.forest.worsening import worsen
-from whence.engines.local.recursive.absorption import Absorption
-from whence.engines.local.recursive.endless import Brake
+from whence.engines.local.maintainer import Maintainer
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.errors import EvaluationError
@@ -50,44 +48,19 @@ class CostForest(ForestMaintainer):
         stores: Mapping[str, Store],
         compiled: Compiled,
         interner: Interner,
-        functions: Functions,
+        general: Callable[[], Maintainer],
         limits: Limits,
     ) -> None:
-        self._component = component
-        self._functions = functions
-        self._general: Absorption | None = None
-        self._limits = limits
         self._stack = np.zeros(compiled.rules.costs.shape[1] + 1, compiled.rules.constants.dtype)
-        super().__init__(component, relations, stores, compiled, interner)
+        super().__init__(component, relations, stores, compiled, interner, general, limits)
 
-    # A derivation that is cheaper than what it rests on breaks the order that deletions go by. As soon as there is one
-    # the general strategy, which looks out for that, takes over.
+    @property
+    def _is_overtaxed(self) -> bool:
+        """A derivation that is cheaper than what it rests on breaks the order that deletions go by.
 
-    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        if self._general is None:
-            found = {} if self._forest.counters[CHEAPENED] else super().apply(deltas)
-            if not self._forest.counters[CHEAPENED]:
-                return found
-            general = Absorption(self._component, self._relations, self._functions, self._stores, self._limits)
-            general.build()
-            general.settle()
-            self._general = general
-        return self._general.apply(deltas)
-
-    def settle(self) -> None:
-        if self._general is None:
-            super().settle()
-        else:
-            self._general.settle()
-
-    def undo(self) -> None:
-        if self._general is None:
-            super().undo()
-        else:
-            self._general.undo()
-
-    def counts(self, relation: str) -> Mapping[Row, int]:
-        return super().counts(relation) if self._general is None else self._general.counts(relation)
+        The general strategy looks out for that.
+        """
+        return bool(self._forest.counters[CHEAPENED])
 
     def _start(self) -> None:
         super()._start()
@@ -99,7 +72,7 @@ class CostForest(ForestMaintainer):
         self._before = np.empty(size, self._forest.best.dtype)
 
     def _change(self, gone: Mapping[str, Sequence[Row]], come: Mapping[str, Sequence[Row]]) -> Mapping[str, Delta]:
-        walk = np.zeros(13, np.int64)
+        walk = np.zeros(improving.TAKEN + 1, np.int64)
         walk[growing.NEXT_PLAN] = walk[improving.USE] = NOTHING
         self._delete(gone, walk)
         self._insert(come, walk)
@@ -132,6 +105,7 @@ class CostForest(ForestMaintainer):
     def _insert(self, rows: Mapping[str, Sequence[Row]], walk: Array) -> None:
         for name, of_relation in rows.items():
             self._put(name, of_relation, walk)
+        self._waves = 0
         while True:
             most = self._limits.rounds * (int(self._forest.counters[NODES]) + 1)
             end = improving.improve(
@@ -145,9 +119,13 @@ class CostForest(ForestMaintainer):
                 walk,
                 self._work,
                 self._stack,
+                self._computer.missing,
+                self._computer.answered,
                 most,
             )
-            if end == growing.FINISHED:
+            if end in (growing.FINISHED, growing.NEEDS_VALUES):
+                if self._provide(walk, finished=end == growing.FINISHED):
+                    continue
                 return
             if end == improving.ENDLESS:
                 raise self._endless(int(walk[improving.CURRENT]))
@@ -173,7 +151,7 @@ class CostForest(ForestMaintainer):
         name = self._own[self._forest.nodes[node, RELATION]]
         row = self._decoders[name].rows(*self._cells(name, np.array([node])))[0]
         rule = self._component.rules[self._forest.derivations[self._forest.nodes[node, LIVE], RULE]]
-        return Brake(self._component, self._limits).too_deep(row, rule)
+        return self._brake.too_deep(row, rule)
 
     def _deltas(self, count: int) -> Mapping[str, Delta]:
         nodes, best = self._forest.nodes, self._forest.best

@@ -36,15 +36,17 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.matching import PLAN, advance, begin, make_head
+from whence.engines.local.forest.matching import PLAN, advance, begin, is_complete, make_head
+from whence.engines.local.forest.missing import postpone, take_up
 from whence.engines.local.forest.tuples import add, find, let_find
 
 # Where a walk stands, after the three entries of a match, so that it can go on when it was given more room:
 # how many nodes are queued, how many of those are joined, the next plan of the one being joined (NOTHING: it has not
-# begun), whether a plan is being matched, and whether a match waits to be recorded.
-QUEUED, DONE, NEXT_PLAN, MATCHING, FOUND = range(3, 8)
+# begun), whether a plan is being matched, and whether a match waits to be recorded; then how many matches miss a value,
+# how many others can go on with theirs, and how many of those have.
+QUEUED, DONE, NEXT_PLAN, MATCHING, FOUND, MISSED, ANSWERED, RESUMED = range(3, 11)
 
-FINISHED, NEEDS_ROOM = range(2)
+FINISHED, NEEDS_ROOM, NEEDS_VALUES = range(3)
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -114,14 +116,23 @@ def put(
 
 
 @nb.njit(cache=True)
-def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array) -> int:
-    """Join every queued node with what is there, queueing what is new, until nothing is left."""
+def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array, missing: Array, answered: Array) -> int:
+    """Join every queued node with what is there, queueing what is new, until nothing is left.
+
+    Matches that miss the value of a function are put off, and those that have got theirs go on.
+    """
     nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
     index_slots, index_state = forest.index_slots, forest.index_state
     plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
     relations, indexes, numbers = rules.relations, rules.indexes, rules.numbers
     columns, longest = rules.shape[WIDEST], rules.shape[LONGEST]
     while True:
+        if walk[FOUND] and not is_complete(plans, walk):
+            if walk[MISSED] == len(missing):
+                return NEEDS_VALUES
+            postpone(walk, work, missing, walk[MISSED])
+            walk[MISSED] += 1
+            walk[FOUND] = 0
         if walk[FOUND]:
             if not has_room(nodes, slots, derivations, counters, walk[QUEUED], queue):
                 return NEEDS_ROOM
@@ -145,6 +156,12 @@ def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array) -
                 walk[FOUND] = 1
                 continue
             walk[MATCHING] = 0
+        if walk[RESUMED] < walk[ANSWERED]:
+            at = walk[RESUMED]
+            walk[RESUMED] += 1
+            take_up(nodes, index_slots, index_state, plans, steps, indexes, columns, answered, at, walk, work)
+            walk[MATCHING] = 1
+            continue
         if walk[NEXT_PLAN] == NOTHING:
             if walk[DONE] == walk[QUEUED]:
                 return FINISHED

@@ -10,13 +10,17 @@ import numba as nb
 
 from whence.engines.local.forest.costs import cost_of, holds
 from whence.engines.local.forest.growing import (
+    ANSWERED,
     DONE,
     FINISHED,
     FOUND,
     MATCHING,
+    MISSED,
     NEEDS_ROOM,
+    NEEDS_VALUES,
     NEXT_PLAN,
     QUEUED,
+    RESUMED,
     has_room,
     has_room_in_indexes,
     note,
@@ -47,14 +51,15 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.matching import PLAN, advance, begin, make_head
+from whence.engines.local.forest.matching import PLAN, advance, begin, is_complete, make_head
+from whence.engines.local.forest.missing import postpone, take_up
 from whence.engines.local.forest.tuples import add, find, let_find
 
 # More of where a walk stands: the node being joined, the next of its uses, the heap's size, how many nodes are noted
 # with what they were before, and how often a node was taken from the heap.
-CURRENT, USE, HEAP, NOTES, TAKEN = range(8, 13)
+CURRENT, USE, HEAP, NOTES, TAKEN = range(11, 16)
 
-OUT_OF_BOUNDS, ENDLESS = 2, 3
+OUT_OF_BOUNDS, ENDLESS = 3, 4
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -107,6 +112,8 @@ def improve(
     walk: Array,
     work: Array,
     stack: Array,
+    missing: Array,
+    answered: Array,
     most: int,
 ) -> int:
     """Join every queued node and everything that becomes alive or better by that, until nothing does.
@@ -122,6 +129,13 @@ def improve(
     while True:
         if walk[HEAP] >= len(heap_keys) or walk[NOTES] >= len(noted):
             return NEEDS_ROOM
+        if walk[FOUND] and not is_complete(plans, walk):
+            if walk[MISSED] == len(missing):
+                return NEEDS_VALUES
+            postpone(walk, work, missing, walk[MISSED])
+            walk[MISSED] += 1
+            walk[FOUND] = 0
+            continue
         if walk[FOUND]:
             if not has_room(nodes, slots, derivations, counters, walk[QUEUED], queue):
                 return NEEDS_ROOM
@@ -145,6 +159,12 @@ def improve(
                 walk[FOUND] = 1
             else:
                 walk[MATCHING] = 0
+            continue
+        if walk[RESUMED] < walk[ANSWERED]:
+            at = walk[RESUMED]
+            walk[RESUMED] += 1
+            take_up(nodes, index_slots, index_state, plans, steps, indexes, columns, answered, at, walk, work)
+            walk[MATCHING] = 1
             continue
         if walk[USE] != NOTHING:
             number = walk[USE] // longest

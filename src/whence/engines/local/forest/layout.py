@@ -15,6 +15,8 @@ import numpy as np
 Array: TypeAlias = np.ndarray[Any, Any]
 
 NOTHING = -1
+# Instead of a candidate: a function has not been computed for these arguments yet.
+MISSING = -2
 # The interned NULL.
 NULL_ID = 0
 
@@ -54,19 +56,21 @@ class Forest(NamedTuple):
     counters: Array  # int64
 
 
-# Kinds of terms. A term is a pair: its kind, and a register or an interned constant.
-IGNORE, BIND, REGISTER, CONSTANT = range(4)
+# Kinds of terms. A term is a pair: its kind, and a register or an interned constant. In tests also SUM, and how many
+# operands follow in rows of their own: an operation, and a term.
+IGNORE, BIND, REGISTER, CONSTANT, SUM = range(5)
 
 # A plan is a way to match a rule: a trigger (a body atom, or NOTHING for the head, to match backwards), then one step
 # per other atom. After PLAN_TERMS come the trigger's terms.
 PLAN_RULE, PLAN_ATOM, PLAN_STEP, PLAN_STEPS, PLAN_TEST, PLAN_TESTS, PLAN_TERMS = range(7)
 
-# Fields of a step. After STEP_TERMS come what the atom's columns must be, then where the key's parts come from.
-STEP_ATOM, STEP_INDEX, STEP_TEST, STEP_TESTS, STEP_TERMS = range(5)
+# Fields of a step. STEP_FUNCTION is the relation of the function that it looks up, or NOTHING. After STEP_TERMS come
+# what the atom's columns must be, then where the key's parts come from.
+STEP_ATOM, STEP_INDEX, STEP_TEST, STEP_TESTS, STEP_FUNCTION, STEP_TERMS = range(6)
 
 # Fields of a test: its operator and two terms.
 TEST_OPERATOR, TEST_LEFT, TEST_RIGHT = 0, 1, 3
-EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_NULL = range(7)
+EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_NULL, IN_RANGE = range(8)
 
 # Fields of a rule's head. STORED tells whether every derivation is kept, or only live ones. Then the head's terms.
 HEAD_RELATION, STORED, BODY_LENGTH, HEAD_TERMS = range(4)
@@ -100,5 +104,5 @@ class Rules(NamedTuple):
 WIDEST, LONGEST = range(2)
 
 # Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a
-# head.
-REGISTERS, MATCHED, CANDIDATES, KEY, ROW = range(5)
+# head; and in the first place of the last row, whether a sum did not fit its type.
+REGISTERS, MATCHED, CANDIDATES, KEY, ROW, OVERFLOWN = range(6)

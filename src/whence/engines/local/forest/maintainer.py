@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from whence.analysis.components import Component
 from whence.engines.local.forest import growing
 from whence.engines.local.forest.compiling import Compiled
+from whence.engines.local.forest.computing import Computer, put_values
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
     COLUMNS,
     DERIVATIONS,
-    LONGEST,
     LOST,
     NODES,
     NOTHING,
+    OVERFLOWN,
+    PLAN_RULE,
     RELATION,
     STATUS,
-    WIDEST,
     Array,
     Forest,
     Rules,
 )
+from whence.engines.local.forest.matching import PLAN
 from whence.engines.local.forest.packing import pack
 from whence.engines.local.forest.room import longer, more_room, new_forest
 from whence.engines.local.forest.rows import Decoder
 from whence.engines.local.forest.tuples import find
+from whence.engines.local.maintainer import Maintainer
+from whence.engines.local.recursive.endless import Brake
 from whence.engines.local.store import Store
+from whence.engines.reference.fixpoint import Limits
+from whence.errors import EvaluationError
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import Delta
@@ -50,7 +56,18 @@ class ForestMaintainer(ABC):
         stores: Mapping[str, Store],
         compiled: Compiled,
         interner: Interner,
+        general: Callable[[], Maintainer],
+        limits: Limits,
     ) -> None:
+        """`general` makes the maintainer that takes over where the kernels cannot go on."""
+        self._component = component
+        self._general = general
+        self._successor: Maintainer | None = None
+        # Whether it is the commit under way in which it took over.
+        self._succeeded = False
+        self._limits = limits
+        self._brake = Brake(component, limits)
+        self._waves = 0
         self._interner = interner
         self._compiled = compiled
         self._rules: Rules = compiled.rules
@@ -59,8 +76,9 @@ class ForestMaintainer(ABC):
         self._stores = stores
         self._ids = {name: number for number, name in enumerate(compiled.names)}
         self._decoders = {name: self._decoder(name) for name in self._own}
-        memory = max(compiled.registers, self._rules.shape[WIDEST], self._rules.shape[LONGEST])
-        self._work = np.zeros((5, int(memory)), np.int32)
+        self._work = np.zeros((OVERFLOWN + 1, compiled.memory), np.int32)
+        functions = {self._ids[function.relation.name]: function for function in compiled.functions}
+        self._computer = Computer(functions, compiled.rules, compiled.memory, interner)
         # How many tuples were dead for a moment in the last change.
         self.last_dead = 0
         self._start()
@@ -81,10 +99,64 @@ class ForestMaintainer(ABC):
     # The maintainer's part
 
     def build(self) -> Mapping[str, Delta]:
+        try:
+            return self._grown()
+        except EvaluationError:
+            return self._succeed().build()
+
+    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        if self._successor is None:
+            try:
+                found = self._follow(deltas)
+            except EvaluationError:
+                # Walks may compute what is of no use in the end; the general strategy knows what is an error.
+                found = None
+            if found is not None and not self._is_overtaxed:
+                return found
+            successor = self._succeed()
+            successor.build()
+            successor.settle()
+            return successor.apply(deltas)
+        return self._successor.apply(deltas)
+
+    def settle(self) -> None:
+        if self._succeeded:
+            self._succeeded = False
+            self._start()
+        if self._successor is not None:
+            self._successor.settle()
+            return
+        counters = self._forest.counters
+        if counters[LOST] > _WORTH_PACKING and 2 * counters[LOST] > counters[DERIVATIONS]:
+            self._forest = pack(self._forest, self._rules, self._work)
+
+    def undo(self) -> None:
+        if self._succeeded:
+            self._succeeded, self._successor = False, None
+        if self._successor is not None:
+            self._successor.undo()
+            return
+        # Rare, and the stores still hold what was there before: growing it anew is the surest way back.
+        self._start()
+        self._grown()
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        return _Counts(self, relation) if self._successor is None else self._successor.counts(relation)
+
+    @property
+    def _is_overtaxed(self) -> bool:
+        """Whether the walks may have gone wrong, so that what they found does not count."""
+        return False
+
+    def _succeed(self) -> Maintainer:
+        self._successor, self._succeeded = self._general(), True
+        return self._successor
+
+    def _grown(self) -> Mapping[str, Delta]:
         rows = {name: [r for r, n in self._stores[name].counts.items() if n > 0] for name in self._compiled.inputs}
         return self._change({}, rows)
 
-    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+    def _follow(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         come: dict[str, list[Row]] = {}
         gone: dict[str, list[Row]] = {}
         for name in self._compiled.inputs:
@@ -97,19 +169,6 @@ class ForestMaintainer(ABC):
                     gone.setdefault(name, []).append(row)
         return self._change(gone, come)
 
-    def settle(self) -> None:
-        counters = self._forest.counters
-        if counters[LOST] > _WORTH_PACKING and 2 * counters[LOST] > counters[DERIVATIONS]:
-            self._forest = pack(self._forest, self._rules, self._work)
-
-    def undo(self) -> None:
-        # Rare, and the stores still hold what was there before: growing it anew is the surest way back.
-        self._start()
-        self.build()
-
-    def counts(self, relation: str) -> Mapping[Row, int]:
-        return _Counts(self, relation)
-
     # For the kinds of forests
 
     def _put(self, name: str, rows: Sequence[Row], walk: Array) -> None:
@@ -121,6 +180,34 @@ class ForestMaintainer(ABC):
             if done == len(interned):
                 return
             self._more_room()
+
+    def _provide(self, walk: Array, *, finished: bool) -> bool:
+        """After a walk: compute what it missed, and tell whether that gives it more to do."""
+        if self._work[OVERFLOWN, 0]:
+            self._work[OVERFLOWN, 0] = 0
+            raise EvaluationError("a sum does not fit INT any more")
+        count = int(walk[growing.MISSED])
+        if not count:
+            return False
+        last = self._component.rules[self._rules.plans[self._computer.missing[count - 1, PLAN], PLAN_RULE]]
+        if finished:
+            # Whatever follows from the values so far is there: one round more, for those who count rounds.
+            self._waves += 1
+            if self._waves > self._brake.depth:
+                raise self._brake.too_deep(self._newest(last.head.relation), last)
+        for relation, rows in self._computer.answer(walk):
+            done = 0
+            while done < len(rows):
+                done = put_values(self._forest, self._rules, relation, rows, done, self._work)
+                if done < len(rows):
+                    self._more_room()
+        self._rules = self._rules._replace(numbers=self._interner.numbers())
+        if self._forest.counters[NODES] > self._limits.rows:
+            self._brake.check_size(len(self.alive(last.head.relation)), last)
+        return True
+
+    def _newest(self, relation: str) -> Row:
+        return self._decoders[relation].rows(*self._cells(relation, self.alive(relation)[-1:]))[0]
 
     def _roots(self, rows: Mapping[str, Sequence[Row]]) -> Array:
         """The nodes of rows that are there."""

@@ -26,6 +26,7 @@ from whence.engines.local.forest.layout import (
     LESS,
     LESS_EQUAL,
     MATCHED,
+    MISSING,
     NOT_NULL,
     NOTHING,
     NULL_ID,
@@ -40,10 +41,12 @@ from whence.engines.local.forest.layout import (
     ROW,
     STATUS,
     STEP_ATOM,
+    STEP_FUNCTION,
     STEP_INDEX,
     STEP_TERMS,
     STEP_TEST,
     STEP_TESTS,
+    SUM,
     TEST_LEFT,
     TEST_OPERATOR,
     TEST_RIGHT,
@@ -51,6 +54,7 @@ from whence.engines.local.forest.layout import (
     USABLE,
     Array,
 )
+from whence.engines.local.forest.sums import compares
 from whence.engines.local.forest.tuples import find_key
 
 # Entries of a match: its plan, how many steps have a candidate, the trigger's node.
@@ -75,13 +79,20 @@ def fits(nodes: Array, node: int, table: Array, at: int, terms: int, columns: in
 @nb.njit(cache=True)
 def passes(tests: Array, first: int, count: int, numbers: Array, work: Array) -> bool:
     """Whether all tests are true; nothing compared with NULL is."""
-    for test in range(first, first + count):
+    test = first - 1
+    while test < first + count - 1:
+        test += 1
         left, right = tests[test, TEST_LEFT + 1], tests[test, TEST_RIGHT + 1]
         if tests[test, TEST_LEFT] == REGISTER:
             left = work[REGISTERS, left]
         if tests[test, TEST_RIGHT] == REGISTER:
             right = work[REGISTERS, right]
         operator = tests[test, TEST_OPERATOR]
+        if tests[test, TEST_RIGHT] == SUM:
+            if left == NULL_ID or not compares(operator, numbers[left], tests, test + 1, right, numbers, work):
+                return False
+            test += right
+            continue
         if left == NULL_ID or right == NULL_ID:
             return False
         if operator == EQUAL:
@@ -123,7 +134,7 @@ def probe(
         is_register = steps[step, keys + 2 * part] == REGISTER
         work[KEY, part] = work[REGISTERS, argument] if is_register else argument
     node, _ = find_key(nodes, index_slots, index_state, indexes, index, work)
-    work[CANDIDATES, depth] = node
+    work[CANDIDATES, depth] = MISSING if node == NOTHING and steps[step, STEP_FUNCTION] != NOTHING else node
 
 
 @nb.njit(cache=True, forceinline=True)
@@ -170,7 +181,10 @@ def advance(
     match: Array,
     work: Array,
 ) -> bool:
-    """Go on to the next match; False when there is none left. The first call finds the first match."""
+    """Go on to the next match; False when there is none left. The first call finds the first match.
+
+    It stops as well where a function has no value yet. Then the match is not complete; see `is_complete`.
+    """
     plan = match[PLAN]
     count = plans[plan, PLAN_STEPS]
     depth = match[DEPTH]
@@ -183,7 +197,11 @@ def advance(
     first_step, trigger_atom = plans[plan, PLAN_STEP], plans[plan, PLAN_ATOM]
     while depth >= 0:
         candidate = work[CANDIDATES, depth]
-        if candidate == NOTHING:
+        if candidate < 0:
+            if candidate == MISSING:
+                work[CANDIDATES, depth] = NOTHING
+                match[DEPTH] = depth
+                return True
             depth -= 1
             continue
         step = first_step + depth
@@ -204,6 +222,33 @@ def advance(
             return True
         probe(nodes, index_slots, index_state, steps, indexes, columns, first_step + depth, depth, work)
     match[DEPTH] = 0
+    return False
+
+
+@nb.njit(cache=True, forceinline=True)
+def is_complete(plans: Array, match: Array) -> bool:
+    """Whether all atoms are matched, and not only those before a function without a value."""
+    return match[DEPTH] >= plans[match[PLAN], PLAN_STEPS]
+
+
+@nb.njit(cache=True, forceinline=True)
+def next_known(
+    nodes: Array,
+    index_slots: Array,
+    index_state: Array,
+    plans: Array,
+    steps: Array,
+    tests: Array,
+    indexes: Array,
+    numbers: Array,
+    columns: int,
+    match: Array,
+    work: Array,
+) -> bool:
+    """Go on to the next complete match: enough for derivations that were found before, and so have all their values."""
+    while advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, match, work):
+        if is_complete(plans, match):
+            return True
     return False
 
 

@@ -26,7 +26,7 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.matching import advance, begin, make_head
+from whence.engines.local.forest.matching import begin, make_head, next_known
 from whence.engines.local.forest.pruning import BACK_COUNT, DEAD_COUNT, PHASE, POSITION, lose
 from whence.engines.local.forest.tuples import find
 
@@ -50,7 +50,9 @@ def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: A
             ):
                 continue
             rule = plans[plan, PLAN_RULE]
-            while advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+            while next_known(
+                nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work
+            ):
                 head_relation = make_head(heads, relations, rule, work)
                 head, _ = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
                 if head != NOTHING and nodes[head, STATUS] & (ALIVE | NOTED) == ALIVE:

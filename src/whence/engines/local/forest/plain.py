@@ -24,12 +24,18 @@ class PlainForest(ForestMaintainer):
 
     def _insert(self, rows: Mapping[str, Sequence[Row]]) -> Array:
         """The nodes of the component's own relations that come alive."""
-        walk = np.zeros(8, np.int64)
+        walk = np.zeros(growing.RESUMED + 1, np.int64)
         walk[growing.NEXT_PLAN] = NOTHING
         for name, of_relation in rows.items():
             self._put(name, of_relation, walk)
-        while growing.grow(self._forest, self._rules, self._queue, walk, self._work) == growing.NEEDS_ROOM:
-            self._more_room()
+        self._waves = 0
+        while True:
+            waiting = self._computer.missing, self._computer.answered
+            end = growing.grow(self._forest, self._rules, self._queue, walk, self._work, *waiting)
+            if end == growing.NEEDS_ROOM:
+                self._more_room()
+            elif not self._provide(walk, finished=end == growing.FINISHED):
+                break
         queued = self._queue[: walk[growing.QUEUED]]
         own: Array = queued[self._forest.nodes[queued, RELATION] < len(self._own)]
         return own

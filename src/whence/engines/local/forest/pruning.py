@@ -41,7 +41,7 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.matching import advance, begin, make_head
+from whence.engines.local.forest.matching import begin, make_head, next_known
 from whence.engines.local.forest.tuples import find
 
 # Where a deletion stands, after the three entries of a match: its phase, how many nodes are or were dead, how many of
@@ -132,7 +132,7 @@ def _probed_proof(forest: Forest, rules: Rules, node: int, walk: Array, work: Ar
     for plan in range(first, first + rules.relations[relation, BACKWARDS]):
         if begin(
             nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
-        ) and advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+        ) and next_known(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
             return np.int64(_note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work))
     return np.int64(NOTHING)
 
@@ -200,7 +200,7 @@ def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, w
             nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
         ):
             continue
-        while advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+        while next_known(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
             head_relation = make_head(heads, relations, rule, work)
             head, _ = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
             if head != NOTHING and nodes[head, STATUS] & DEAD:

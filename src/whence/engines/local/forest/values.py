@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -113,7 +113,7 @@ def _short(type_: Type) -> bool:
 
 
 def plan_value(
-    rule: Rule, own: set[str], relations: Mapping[str, Relation], values: dict[str, ValueColumn]
+    rule: Rule, own: Collection[str], relations: Mapping[str, Relation], values: dict[str, ValueColumn]
 ) -> tuple[ValuePlan, set[str]]:
     """How the rule's min or max is computed, and the variables that stand for costs."""
     place = rule.aggregates[0]
@@ -152,14 +152,15 @@ def plan_value(
     push(aggregate.argument)
     if definitions:
         raise NotCompiledError("a cost is defined by a comparison")
-    _only_as_costs(rule, place, atoms, costs)
-    return ValuePlan(tuple(operations)), {n for n in costs if _is_own(n, atoms, own)}
+    hidden = {name for name in costs if _is_own(name, atoms, own)}
+    _only_as_costs(rule, place, atoms, hidden)
+    return ValuePlan(tuple(operations)), hidden
 
 
 def _atom_of(
     name: str,
     atoms: list[Atom],
-    own: set[str],
+    own: Collection[str],
     relations: Mapping[str, Relation],
     values: dict[str, ValueColumn],
     target: Type,
@@ -188,7 +189,7 @@ def _addable(type_: Type, target: Type) -> bool:
 
 
 def _only_as_costs(rule: Rule, place: int, atoms: list[Atom], costs: set[str]) -> None:
-    """A cost may stand in one body column and in the value, nowhere else."""
+    """A cost of the component may stand in one body column and in the value, nowhere else."""
     others = [t for i, t in enumerate(rule.head.terms) if i != place]
     if any(v.name in costs for t in others for v in variables(t)):
         raise NotCompiledError("a cost is a group as well")
@@ -197,5 +198,5 @@ def _only_as_costs(rule: Rule, place: int, atoms: list[Atom], costs: set[str]) -
             raise NotCompiledError("a cost is joined")
 
 
-def _is_own(name: str, atoms: list[Atom], own: set[str]) -> bool:
+def _is_own(name: str, atoms: list[Atom], own: Collection[str]) -> bool:
     return any(isinstance(t, Variable) and t.name == name for atom in atoms if atom.relation in own for t in atom.terms)

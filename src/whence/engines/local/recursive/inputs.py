@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from whence.engines.local.recursive.steps import Source
-from whence.engines.local.store import Index, Key, Store, index_of
+from whence.engines.local.store import Index, Key, Readable, index_of
 from whence.model.types import Row
 from whence.model.updates import Delta
 
@@ -25,7 +25,7 @@ class Change:
     owing: bool
 
 
-def change_of(stores: Mapping[str, Store], deltas: Mapping[str, Delta]) -> Change:
+def change_of(stores: Mapping[str, Readable], deltas: Mapping[str, Delta]) -> Change:
     appeared: dict[str, list[Row]] = {}
     vanished: dict[str, list[Row]] = {}
     after: dict[str, Source] = dict(stores)
@@ -48,7 +48,7 @@ def change_of(stores: Mapping[str, Store], deltas: Mapping[str, Delta]) -> Chang
 class Changed:
     """A store as it will be once a change has been applied to it."""
 
-    def __init__(self, store: Store, delta: Delta) -> None:
+    def __init__(self, store: Readable, delta: Delta) -> None:
         self._store = store
         self._delta = delta
         self._indexes: dict[tuple[int, ...], Index] = {}

@@ -11,7 +11,7 @@ from whence.engines.local.recursive.bests import Bests
 from whence.engines.local.recursive.inputs import Change
 from whence.engines.local.recursive.matching import Found, Matcher
 from whence.engines.local.recursive.steps import Sources
-from whence.engines.local.store import Store
+from whence.engines.local.store import Readable
 from whence.engines.reference.groups import Fold
 from whence.engines.reference.terms import Scope
 from whence.incremental.plan import Pattern
@@ -37,7 +37,7 @@ class Rules:
         component: Component,
         relations: Mapping[str, Relation],
         functions: Functions,
-        stores: Mapping[str, Store],
+        stores: Mapping[str, Readable],
     ) -> None:
         self.bests: dict[str, Bests] = {}
         self.deriving: dict[str, list[Matcher]] = {name: [] for name in component.relations}

@@ -1,0 +1,1 @@
+"""A database on Spark: its session, its storage, its streams."""

@@ -1,0 +1,167 @@
+"""Rows that come as a Spark DataFrame: a few are taken as rows, many stay on the cluster and are checked there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyspark.sql.functions as functions
+from pyspark.sql import Column, DataFrame
+
+from whence.cluster.home import StorageHome
+from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.frames import FrameDelta, column_names
+from whence.engines.spark.types import rows_from_arrow, spark_type
+from whence.errors import DataError, UnsupportedError, WhenceError
+from whence.functions.typing import fits
+from whence.model import schema
+from whence.model.schema import Relation
+from whence.model.types import DOUBLE, Row, Value
+from whence.model.updates import Update
+from whence.session.clock import Clock
+from whence.session.draft import Contents, Draft
+from whence.session.functions import parse_type
+from whence.sources.columns import column_positions, listed
+from whence.sources.rows import row_text
+
+# Up to so many rows of a frame are taken one by one.
+TAKEN_AS_ROWS = 20_000
+
+
+class BulkDraft(Draft):
+    """A change to one table that nobody looks at row by row."""
+
+    def __init__(self, delta: FrameDelta, clock: Clock) -> None:
+        super().__init__(_nothing_looked_up, clock)
+        self._delta = delta
+
+    @property
+    def update(self) -> Update:
+        return Update({self._delta.relation.name: self._delta})
+
+
+def _nothing_looked_up(relation: Relation) -> Contents:
+    raise AssertionError(f"{relation.name} is changed as a whole")
+
+
+class BulkChecks:
+    """Takes frames in for tables of an engine, which then has them in its own session and on its own storage."""
+
+    def __init__(self, engine: SparkEngine, home: StorageHome) -> None:
+        self._engine = engine
+        self._home = home
+
+    def small(self, frame: DataFrame) -> pa.Table | None:
+        """The rows of a frame if they are few."""
+        rows = frame.limit(TAKEN_AS_ROWS + 1).toArrow()
+        return rows if rows.num_rows <= TAKEN_AS_ROWS else None
+
+    def inserted(self, frame: DataFrame, relation: Relation) -> FrameDelta:
+        """The rows that come. Raises for the first one that must not."""
+        if relation.ttl is not None or relation.window is not None:
+            raise UnsupportedError(
+                f"{relation.name!r} lets rows expire, and takes {TAKEN_AS_ROWS:,} rows of a DataFrame at a time",
+                hint="insert them in parts, or attach a stream",
+            )
+        rows = self._taken(frame, relation)
+        if relation.key:
+            self._check_keys(rows, relation)
+        if relation.distinct:
+            there = self._engine.frame(relation.name)
+            rows = _joined(rows, there, relation, "left_anti").withColumn("n", functions.lit(1).cast("bigint"))
+        return self._delta(rows, relation)
+
+    def deleted(self, frame: DataFrame, relation: Relation, *, ignore_missing: bool) -> FrameDelta:
+        """The rows that go. Raises for the first one that is not there."""
+        rows = self._taken(frame, relation)
+        there = self._engine.frame(relation.name).withColumnRenamed("n", "there")
+        found = _joined(rows, there, relation, "left").withColumn(
+            "there", functions.coalesce("there", functions.lit(0))
+        )
+        if not ignore_missing:
+            for row in self._first(found.where("there < n"), relation):
+                raise DataError(
+                    f"a row of the DataFrame is not in {relation.name!r}, so it cannot be deleted: {row_text(row)}",
+                    hint='missing="ignore" passes over rows that are not there',
+                )
+        going = found.withColumn("n", -functions.least("n", "there")).drop("there").where("n <> 0")
+        return self._delta(going, relation)
+
+    def _taken(self, frame: DataFrame, relation: Relation) -> DataFrame:
+        """The rows in the engine's hands, each once with its number of copies, all of them fit for their columns."""
+        positions = column_positions(frame.columns, relation, f"the DataFrame for {relation.name!r}")
+        picked: list[Column] = []
+        for at, (position, column) in enumerate(zip(positions, relation.columns, strict=True)):
+            field = frame.schema.fields[position]
+            try:
+                is_fit = fits(parse_type(field.dataType.simpleString()), column.type)
+            except WhenceError:
+                is_fit = False
+            if not is_fit:
+                raise DataError(
+                    f"column {column.name!r} of {relation.name!r} must be {column.type}, and the DataFrame has "
+                    f"{field.dataType.simpleString().upper()}",
+                    hint="cast it before",
+                )
+            value = functions.col(f"`{field.name}`").cast(spark_type(column.type))
+            # There is one zero.
+            picked.append((value + functions.lit(0.0) if column.type == DOUBLE else value).alias(f"c{at}"))
+        kept = self._home.keep(relation.name, frame.select(*picked))
+        self._check_values(kept, relation)
+        return kept.groupBy(*column_names(relation)).agg(functions.count(functions.lit(1)).alias("n"))
+
+    def _check_values(self, frame: DataFrame, relation: Relation) -> None:
+        wrong = functions.lit(False)
+        for at, column in enumerate(relation.columns):
+            value = functions.col(f"c{at}")
+            if not column.nullable:
+                wrong |= value.isNull()
+            if column.type == DOUBLE:
+                wrong |= functions.coalesce(
+                    functions.isnan(value) | (functions.abs(value) == float("inf")), functions.lit(False)
+                )
+        for row in self._first(frame.where(wrong), relation):
+            bad = next(
+                column
+                for column, value in zip(relation.columns, row, strict=True)
+                if (value is None and not column.nullable)
+                or (isinstance(value, float) and not abs(value) < float("inf"))
+            )
+            what = "NULL" if row[relation.columns.index(bad)] is None else "a number that is not finite"
+            raise DataError(
+                f"column {bad.name!r} of {relation.name!r} takes no {what}, in a row of the DataFrame: {row_text(row)}"
+            )
+
+    def _check_keys(self, rows: DataFrame, relation: Relation) -> None:
+        key = [f"c{relation.column_names.index(name)}" for name in relation.key]
+        there = self._engine.frame(relation.name)
+        both = rows.drop("n").unionByName(there.drop("n")).distinct()
+        twice = both.groupBy(*key).agg(functions.count(functions.lit(1)).alias("n")).where("n > 1").drop("n")
+        for row in self._first(rows.join(twice, key, "left_semi"), relation):
+            raise DataError(
+                f"a row of the DataFrame has the key of another row of {relation.name!r}, {listed(relation.key)}: "
+                f"{row_text(row)}",
+                hint="delete that row first",
+            )
+
+    def _first(self, frame: DataFrame, relation: Relation) -> Iterator[Row]:
+        yield from rows_from_arrow(frame.select(column_names(relation)).limit(1).toArrow(), relation)
+
+    def _delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
+        kept = self._home.keep(relation.name, rows)
+        return FrameDelta(relation, kept, self._home.rows(kept))
+
+
+def _is_wrong(column: schema.Column, value: Value) -> bool:
+    if value is None:
+        return not column.nullable
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _joined(left: DataFrame, right: DataFrame, relation: Relation, how: str) -> DataFrame:
+    """Two frames of the same relation, row by row."""
+    names = column_names(relation)
+    renamed = right.withColumnsRenamed({name: f"r_{name}" for name in names})
+    matches = [left[name].eqNullSafe(renamed[f"r_{name}"]) for name in names]
+    return left.join(renamed, matches, how).drop(*[f"r_{name}" for name in names])

@@ -1,0 +1,23 @@
+"""A database on Spark, on a session that is there or one that is made for it."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+from whence.cluster.database import SparkDatabase
+from whence.engines.reference.fixpoint import Limits
+from whence.errors import UnsupportedError
+
+
+def connect_spark(
+    spark: object, path: str | None, maintenance: str, limits: Limits, keep_versions: int
+) -> SparkDatabase:
+    """`spark` is a session, or None to take the one there is, or a new one on this machine."""
+    if spark is None:
+        spark = SparkSession.builder.appName("whence").getOrCreate()
+    if not isinstance(spark, SparkSession):
+        raise UnsupportedError(
+            f"a {type(spark).__name__} of Spark Connect cannot be used",
+            hint="whence needs a SparkSession in its own process",
+        )
+    return SparkDatabase(spark, path, maintenance, limits, keep_versions)

@@ -1,0 +1,40 @@
+"""Frames on storage: written once, read from there."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from whence.engines.spark.storage.columns import columns_of_frame
+from whence.engines.spark.storage.manifest import Segment
+from whence.engines.spark.storage.store import Storage
+from whence.model.schema import Column
+
+
+class StorageHome:
+    """Where an engine keeps its frames. A frame that was read from a segment knows which."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._segments: dict[int, tuple[DataFrame, Segment]] = {}
+
+    def keep(self, name: str, frame: DataFrame) -> DataFrame:  # noqa: ARG002 - a segment goes by a number
+        segment = self._storage.write_segment(frame)
+        return self.read(segment, columns_of_frame(frame.schema))
+
+    def read(self, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:
+        frame = self._storage.read_segment(segment, columns)
+        self._segments[id(frame)] = (frame, segment)
+        return frame
+
+    def rows(self, frame: DataFrame) -> int:
+        return self.segment(frame).rows
+
+    def segment(self, frame: DataFrame) -> Segment:
+        return self._segments[id(frame)][1]
+
+    def has(self, frame: DataFrame) -> bool:
+        return id(frame) in self._segments
+
+    def forget(self, frame: DataFrame) -> None:
+        """Nobody reads it any more."""
+        self._segments.pop(id(frame), None)

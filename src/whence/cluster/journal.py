@@ -1,0 +1,173 @@
+"""Commits of a database on Spark, written down: what changed in every state, and what others see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from whence.cluster.home import StorageHome
+from whence.cluster.sides import side_changes, side_name, side_tables
+from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.frames import FrameDelta
+from whence.engines.spark.registry import Appended, Changed, Replaced, StateChange
+from whence.engines.spark.storage.changes import Change, NewTable
+from whence.engines.spark.storage.feeds import feed_entries
+from whence.engines.spark.storage.manifest import Segment
+from whence.engines.spark.storage.store import Storage
+from whence.model.types import Row
+from whence.model.updates import Delta
+from whence.session.definitions import Definitions
+from whence.session.history import Entry, History
+from whence.session.journal import Record
+from whence.session.session import renewed
+
+# An overlay is folded into its base when it has grown to this part of it, and to so many rows.
+COMPACTED_AT = 0.1
+SMALL_OVERLAY = 20_000
+
+
+class ClusterJournal:
+    """Keeps commits in storage. `batches` are what streams bring with the commit that comes next."""
+
+    def __init__(self, storage: Storage, home: StorageHome, engine: SparkEngine) -> None:
+        self._storage = storage
+        self._home = home
+        self._engine = engine
+        self.batches: dict[str, int] = {}
+
+    @property
+    def version(self) -> int:
+        return self._storage.current.version
+
+    def append(self, record: Record) -> None:
+        unwritten, self._engine.unwritten = self._engine.unwritten, {}
+        writing = _Writing(self._engine, self._home, self._storage, unwritten)
+        writing.add_states()
+        writing.add_feed(record.seen)
+        side_logs, sides = side_changes(record, self._storage)
+        program = None
+        if record.after is not record.before:
+            program = self._storage.current.program.following(record.before, record.after)
+        self._storage.commit(
+            Change(
+                timestamp=record.timestamp,
+                dropped=self._storage.current.tables.keys() - self._engine.registry.names() - _sides(record.after),
+                tables={**writing.tables, **sides},
+                appended=writing.appended,
+                logs={**writing.logs, **side_logs},
+                feed=writing.feed,
+                renewed=renewed(record.before, record.after),
+                program=program,
+                clock=record.tick,
+                batches=self.batches,
+                notices=record.notices,
+            )
+        )
+        self.batches = {}
+
+    def compact(self) -> None:
+        """Fold overlays that have grown large into their bases."""
+        registry = self._engine.registry
+        tables: dict[str, NewTable] = {}
+        for name in registry.names():
+            state = registry[name]
+            if len(state.overlay_rows) > max(SMALL_OVERLAY, COMPACTED_AT * len(state.base)):
+                kept = self._home.keep(name, registry.frame(name))
+                segment = self._home.segment(kept)
+                codec = registry.codec(name)
+                tables[name] = NewTable(codec.kind, codec.columns, (segment,))
+                registry.change(name, Replaced(kept, segment.rows))
+        if tables:
+            self._storage.rewrite(tables)
+
+    def close(self) -> None:
+        self._storage.close()
+
+
+def _sides(definitions: Definitions) -> set[str]:
+    return {side_name(relation, kind) for relation in definitions.relations.values() for kind in side_tables(relation)}
+
+
+class ClusterHistory(History):
+    """The changes of old versions, as storage has them."""
+
+    def __init__(self, storage: Storage, engine: SparkEngine, keep_versions: int) -> None:
+        super().__init__(keep_versions)
+        self._storage = storage
+        self._engine = engine
+
+    def record(self, name: str, entry: Entry) -> None:
+        """The journal has it already."""
+
+    def forget(self, name: str) -> None:
+        """The journal knows."""
+
+    def trim(self, current: int) -> None:
+        """The storage does that."""
+
+    def since(self, name: str, version: int) -> Sequence[Entry]:
+        parts = self._storage.feed(name, version)
+        return feed_entries(self._engine.spark, self._storage.files, self._engine.relation(name), parts)
+
+
+class _Writing:
+    """A commit's changes on their way into storage."""
+
+    def __init__(
+        self,
+        engine: SparkEngine,
+        home: StorageHome,
+        storage: Storage,
+        unwritten: Mapping[str, Sequence[StateChange]],
+    ) -> None:
+        self._engine = engine
+        self._home = home
+        self._known = storage.current.tables
+        self._unwritten = unwritten
+        self.tables: dict[str, NewTable] = {}
+        self.appended: dict[str, list[Segment]] = {}
+        self.logs: dict[str, pa.Table] = {}
+        self.feed: dict[str, pa.Table | Segment] = {}
+        # What the logs were made from, to write nothing twice.
+        self._encoded: dict[str, Mapping[Row, Any]] = {}
+
+    def add_states(self) -> None:
+        registry = self._engine.registry
+        for name in registry.names():
+            changes = self._unwritten.get(name, ())
+            known = self._known.get(name)
+            is_new = known is None or known.columns != registry.codec(name).columns
+            if is_new or any(isinstance(each, Replaced) for each in changes):
+                self.tables[name] = self._whole(name)
+                continue
+            for change in changes:
+                if isinstance(change, Appended):
+                    self.appended.setdefault(name, []).append(self._home.segment(change.frame))
+            rows = [change.rows for change in changes if isinstance(change, Changed) and change.rows]
+            if rows:
+                codec = registry.codec(name)
+                self.logs[name] = pa.concat_tables([codec.encode(each) for each in rows])
+                if len(rows) == 1:
+                    self._encoded[name] = rows[0]
+
+    def add_feed(self, seen: Mapping[str, Delta]) -> None:
+        for name, delta in seen.items():
+            if isinstance(delta, FrameDelta):
+                frame = delta.frame
+                if not self._home.has(frame):
+                    frame = self._home.keep(name, frame)
+                self.feed[name] = self._home.segment(frame)
+            elif self._encoded.get(name) is delta:
+                self.feed[name] = self.logs[name]
+            else:
+                self.feed[name] = self._engine.delta_codec(name).encode(delta)
+
+    def _whole(self, name: str) -> NewTable:
+        """A state that is new, or has a new base: all there is to it."""
+        registry = self._engine.registry
+        state = registry[name]
+        segments = tuple(self._home.segment(frame) for frame in registry.kept_frames(name))
+        overlay = registry.codec(name).encode(state.overlay_rows)
+        return NewTable(registry.codec(name).kind, registry.codec(name).columns, segments, overlay)

@@ -1,0 +1,129 @@
+"""A session whose rows are on the cluster: what a commit looks up is brought to the driver in one go."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+
+from whence.cluster.home import StorageHome
+from whence.cluster.journal import ClusterHistory, ClusterJournal
+from whence.cluster.sides import ARRIVALS, LEAVES, read_side
+from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.registry import Stored
+from whence.engines.spark.storage.store import Storage
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Commit, Delta
+from whence.session.batch import Delete, Insert
+from whence.session.draft import Contents, Draft, Key, key_of
+from whence.session.lifetimes import restored_lifetimes
+from whence.session.session import Session
+from whence.session.waiting import WaitingEngine, is_missing, without_waiting
+from whence.session.windows import restored_window
+
+
+class ClusterSession(Session):
+    """Keys are looked up among the rows, and old changes in storage."""
+
+    def __init__(self, engine: SparkEngine, storage: Storage, home: StorageHome, keep_versions: int) -> None:
+        super().__init__(engine, keep_versions)
+        self.spark_engine = engine
+        self.storage = storage
+        self._home = home
+        self.cluster_journal = ClusterJournal(storage, home, engine)
+        self.journal = self.cluster_journal
+        self.history = ClusterHistory(storage, engine, keep_versions)
+        self._resume()
+        self._shown = set(self.definitions.visible)
+        self._changed = set(self._shown)
+
+    def commit(self, draft: Draft) -> Commit:
+        commit = super().commit(draft)
+        self.cluster_journal.compact()
+        return commit
+
+    def expect(self, changes: Sequence[Insert | Delete]) -> None:
+        """Bring what changes will look up into memory."""
+        for change in changes:
+            relation = change.relation
+            key = key_of(relation)
+            if key is not None:
+                positions = _key_positions(relation)
+                self.spark_engine.expect_keys(relation.name, positions, map(key, change.rows))
+            elif relation.distinct or isinstance(change, Delete):
+                self.spark_engine.expect(relation.name, change.rows)
+
+    def take_changed(self) -> set[str]:
+        """The relations that have changed, come or gone since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def _publish(self, seen: Mapping[str, Delta], timestamp: datetime.datetime) -> None:
+        super()._publish(seen, timestamp)
+        self._changed |= seen.keys() | (self._shown ^ self.definitions.visible.keys())
+        self._shown = set(self.definitions.visible)
+
+    def _resume(self) -> None:
+        """Become what storage has kept."""
+        manifest = self.storage.current
+        definitions = self.storage.definitions()
+        logs = self.storage.logs(manifest.tables.keys())
+        stored = {
+            name: Stored(
+                [(self._home.read(segment, table.columns), segment.rows) for segment in table.segments], logs.get(name)
+            )
+            for name, table in manifest.tables.items()
+        }
+        analysis, functions = definitions.analysis, definitions.functions
+        self.spark_engine.restore(without_waiting(analysis, functions), functions, stored)
+        if any(is_missing(function) for function in functions.values()):
+            self.engine = WaitingEngine(self.spark_engine, analysis, functions)
+        for relation in definitions.relations.values():
+            if relation.ttl is not None:
+                rows = self.spark_engine.counts(relation.name) if relation.ttl.column is not None else {}
+                self._lifetimes[relation.name] = restored_lifetimes(
+                    relation, rows, read_side(self.storage, relation, LEAVES)
+                )
+            if relation.window is not None:
+                self._windows[relation.name] = restored_window(relation, read_side(self.storage, relation, ARRIVALS))
+        if manifest.clock is not None:
+            self.clock.set(manifest.clock)
+        self.definitions = definitions
+        self.version = manifest.version
+        self.notices = list(manifest.notices)
+
+    def _contents(self, relation: Relation) -> Contents:
+        contents = super()._contents(relation)
+        if not relation.key or relation.name not in self.definitions.relations:
+            return contents
+        return Contents(relation, contents.counts, _Keys(self.spark_engine, relation), contents.window)
+
+    def _follow_keys(self, name: str, changed: Mapping[Key, Row | None]) -> None:
+        """The rows are where their keys are looked up."""
+
+
+class _Keys(Mapping[Key, Row]):
+    """The row of each key of a table, looked up one by one."""
+
+    def __init__(self, engine: SparkEngine, relation: Relation) -> None:
+        self._engine = engine
+        self._relation = relation
+        self._positions = _key_positions(relation)
+
+    def __getitem__(self, key: Key) -> Row:
+        row = self._engine.holder(self._relation.name, self._positions, key)
+        if row is None:
+            raise KeyError(key)
+        return row
+
+    def __iter__(self) -> Iterator[Key]:
+        key = key_of(self._relation)
+        assert key is not None
+        return map(key, self._engine.counts(self._relation.name))
+
+    def __len__(self) -> int:
+        return len(self._engine.counts(self._relation.name))
+
+
+def _key_positions(relation: Relation) -> tuple[int, ...]:
+    return tuple(relation.column_names.index(name) for name in relation.key)

@@ -1,0 +1,92 @@
+"""The door: a database on the engine that its user asks for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from whence.database import Database
+from whence.engines.engine import Engine
+from whence.engines.local.engine import LocalEngine
+from whence.engines.local.strategies import MAINTENANCE
+from whence.engines.reference.engine import ReferenceEngine
+from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.errors import TypeMismatchError, UnsupportedError
+from whence.session.history import KEEP_VERSIONS
+from whence.session.session import Session
+
+
+def connect(
+    target: object = None,
+    *,
+    engine: str | None = None,
+    maintenance: str = "auto",
+    max_rounds: int = DEFAULT_LIMITS.rounds,
+    keep_versions: int = KEEP_VERSIONS,
+) -> Database:
+    """A database: in memory, or kept in the directory `target`, which is made or opened again.
+
+    In a directory every commit is on disk before the call returns, and only one process can have it open.
+    `engine` is "local", which follows changes in this process; "spark", which does so on a cluster; or "reference",
+    which recomputes everything and is slow and plain. With a SparkSession as `target` it is Spark, and the database
+    goes away when it is closed; with engine="spark" the path can be any that Spark can reach.
+    `maintenance` names a strategy for recursive views; "auto" takes the best one for each.
+    `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths.
+    `keep_versions` is for how many of the last commits `changes` can tell what they did.
+    """
+    if engine not in (None, "local", "reference", "spark"):
+        raise UnsupportedError(f"there is no engine {engine!r}", hint='there is "local", "spark" and "reference"')
+    on_spark = type(target).__module__.startswith("pyspark.")
+    path = _path(target) if isinstance(target, str | os.PathLike) else None
+    if target is not None and path is None and not on_spark:
+        raise UnsupportedError(
+            f"a database cannot be made on a {type(target).__name__}",
+            hint="give the path of a directory, a SparkSession, or nothing for a database in memory",
+        )
+    if on_spark and engine not in (None, "spark"):
+        raise UnsupportedError(f"a database on a Spark session has no {engine} engine", hint='take engine="spark"')
+    limits = Limits(rounds=_positive(max_rounds, "max_rounds", "rounds"))
+    kept = _positive(keep_versions, "keep_versions", "versions")
+    if engine == "reference":
+        if maintenance not in ("auto", "recompute"):
+            raise UnsupportedError("the reference engine always recomputes", hint='take engine="local"')
+        return Database(_session(ReferenceEngine(limits), kept, path))
+    if maintenance not in MAINTENANCE:
+        known = ", ".join(f'"{name}"' for name in MAINTENANCE)
+        raise UnsupportedError(f"there is no maintenance {maintenance!r}", hint=f"there is {known}")
+    if on_spark or engine == "spark":
+        return _on_spark(target if on_spark else None, path, maintenance, limits, kept)
+    return Database(_session(LocalEngine(maintenance, limits), kept, path))
+
+
+def _session(engine: Engine, keep_versions: int, path: str | None) -> Session:
+    session = Session(engine, keep_versions)
+    if path is not None:
+        from whence.durable.opening import open_directory
+
+        open_directory(Path(path), session, keep_versions)
+    return session
+
+
+def _on_spark(spark: Any, path: str | None, maintenance: str, limits: Limits, keep_versions: int) -> Database:
+    try:
+        from whence.cluster.connecting import connect_spark
+    except ImportError as error:
+        if error.name != "pyspark":
+            raise
+        raise UnsupportedError("the Spark engine needs PySpark", hint="pip install 'whence[spark]'") from None
+    return connect_spark(spark, path, maintenance, limits, keep_versions)
+
+
+def _path(target: str | os.PathLike[str]) -> str:
+    path: object = os.fspath(target)
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise TypeMismatchError(f"a directory goes by its path, not by {path!r}")
+    return path
+
+
+def _positive(number: object, option: str, things: str) -> int:
+    if isinstance(number, int) and number > 0:
+        return number
+    raise TypeMismatchError(f"{option} is a number of {things}, not {number!r}")

@@ -1,0 +1,186 @@
+"""All the ways to satisfy a rule's body, as a DataFrame with a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_
+
+import pyspark.sql.functions as F
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from whence.engines.engine import Functions
+from whence.engines.spark.expressions import Terms
+from whence.engines.spark.types import column_names
+from whence.functions.typing import Typed
+from whence.incremental.body import Body
+from whence.incremental.plan import Compute, Filter, Missing, Plan, Probe
+from whence.incremental.planner import make_plan
+from whence.model.schema import Relation
+from whence.model.terms import Call, Cast, Term, Variable
+from whence.model.types import Type
+
+# What every relation counts as when joins are put in order, since nobody has counted the rows of a frame. It is enough
+# to tell that a look-up by a whole key finds less than one by a part of it.
+ROWS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bindings:
+    """The frame has a column for each variable, and those that the atoms' frames had beside c0, c1, ...: what was `n`
+    in the frame of literal 2 is `a2_n` here.
+    """
+
+    frame: DataFrame
+    terms: Terms
+
+    def variable(self, name: str) -> Column:
+        return self.terms.column(Variable(name))
+
+    def column(self, term: Term, target: Type | None = None) -> Column:
+        """The term's value for every binding, converted to `target` where that is another type."""
+        return self.terms.column(term, target)
+
+
+def bindings(
+    body: Body,
+    atoms: Mapping[int, DataFrame],
+    negations: Mapping[int, DataFrame],
+    functions: Functions,
+    first: int | None = None,
+) -> Bindings:
+    """The ways to satisfy `body` where its literals, by number, read these frames.
+
+    A frame has the relation's columns as c0, c1, ...; that of a negation has the rows that count as present. Joins
+    start from the atom of number `first`, if it is given: the one whose frame is the smallest. A body without any
+    frame is evaluated in the active session.
+    """
+    plan = make_plan(body, lambda _: ROWS, first)
+    session = next((frame.sparkSession for frame in (*atoms.values(), *negations.values())), None)
+    joining = _Joining(plan, body.relations, functions, session or SparkSession.active())
+    for step in plan.steps:
+        match step:
+            case Probe():
+                joining.probe(step, atoms[step.literal])
+            case Missing():
+                joining.missing(step, negations[step.literal])
+            case Compute(term=term):
+                joining.compute(term)
+            case Filter(condition=condition):
+                joining.keep(condition)
+    return Bindings(joining.frame, joining.terms)
+
+
+class _Joining:
+    """The frame so far, and in which of its columns the variables are."""
+
+    def __init__(
+        self, plan: Plan, relations: Mapping[str, Relation], functions: Functions, session: SparkSession
+    ) -> None:
+        self._relations = relations
+        self._types = dict(plan.types)
+        self._names = {slot: name for name, slot in plan.slots.items()}
+        self._slot = 0
+        self._columns: dict[str, str] = {}
+        self._made = 0
+        self.terms = Terms(self._columns, self._types, functions)
+        # One way to satisfy nothing at all.
+        self.frame = session.range(1, numPartitions=1).select()
+        self._joined = False
+
+    def probe(self, step: Probe, frame: DataFrame) -> None:
+        """Every binding with the rows under its keys."""
+        relation = self._relations[step.relation]
+        sides = [self._column_of(relation, position) for position in step.positions]
+        bound = [(self._next_variable(), position) for position in step.binds]
+        self._slot += step.counted
+        right = frame.select(
+            *self._sources(sides, step.positions),
+            *(F.col(f"c{position}").alias(self._new_column(name)) for name, position in bound),
+            *(
+                F.col(name).alias(f"a{step.literal}_{name}")
+                for name in frame.columns
+                if name not in column_names(relation.arity)
+            ),
+        )
+        conditions = list(self._equal(step.keys, sides))
+        if not self._joined:
+            self.frame = right.where(_all(conditions)) if conditions else right
+            self._joined = True
+        elif conditions:
+            self.frame = self.frame.join(right, _all(conditions))
+        else:
+            self.frame = self.frame.crossJoin(right)
+        self._forget(sides)
+
+    def missing(self, step: Missing, frame: DataFrame) -> None:
+        """The bindings under whose keys there is no row."""
+        relation = self._relations[step.pattern.relation]
+        positions = (*step.pattern.positions, *(position for position, _ in step.pattern.widened))
+        columns = [self._column_of(relation, position) for position in positions]
+        sides: list[Term] = list(columns)
+        for number, (_, kind) in enumerate(step.pattern.widened, start=len(step.pattern.positions)):
+            sides[number] = Cast(columns[number], kind)
+        keys = [self._in_column(key) for key in step.keys]
+        right = frame.select(*self._sources(columns, positions))
+        if columns:
+            self.frame = self.frame.join(right, _all(list(self._equal(keys, sides))), "left_anti")
+        else:
+            self.frame = self.frame.join(right.limit(1), F.lit(True), "left_anti")
+        self._forget(columns)
+
+    def compute(self, term: Term) -> None:
+        self._define(self._next_variable(), term)
+
+    def keep(self, condition: Term) -> None:
+        self.frame = self.frame.where(self.terms.column(condition))
+
+    def _next_variable(self) -> str:
+        """The name of the variable that the next slot holds."""
+        self._slot += 1
+        return self._names[self._slot - 1]
+
+    def _define(self, name: str, term: Term) -> None:
+        value = self.terms.column(term)
+        self.frame = self.frame.withColumn(self._new_column(name), value)
+
+    def _new_column(self, variable: str) -> str:
+        # Names of variables may differ in upper and lower case only, which Spark does not tell apart.
+        self._columns[variable] = f"v{self._made}"
+        self._made += 1
+        return self._columns[variable]
+
+    def _column_of(self, relation: Relation, position: int) -> Variable:
+        """A column of the frame that is about to be joined, as a variable that conditions can use."""
+        column = relation.columns[position]
+        variable = Variable(f"#{position}")
+        self._types[variable.name] = Typed(column.type, column.nullable)
+        self._new_column(variable.name)
+        return variable
+
+    def _sources(self, columns: Sequence[Variable], positions: Sequence[int]) -> Iterator[Column]:
+        for variable, position in zip(columns, positions, strict=True):
+            yield F.col(f"c{position}").alias(self._columns[variable.name])
+
+    def _forget(self, columns: Sequence[Variable]) -> None:
+        self.frame = self.frame.drop(*(self._columns.pop(variable.name) for variable in columns))
+
+    def _in_column(self, key: Term) -> Term:
+        """A key as a variable: Spark takes no Python in the condition of an anti join."""
+        if isinstance(key, Variable):
+            return key
+        variable = Variable(f"#key.{self._made}")
+        self._types[variable.name] = self.terms.typed(key)
+        self._define(variable.name, key)
+        return variable
+
+    def _equal(self, keys: Sequence[Term], sides: Sequence[Term]) -> Iterator[Column]:
+        """NULL is the same as NULL. But where one side cannot be NULL, it is the plain `=` that Spark joins best by."""
+        for key, side in zip(keys, sides, strict=True):
+            can_be_null = self.terms.typed(key).nullable and self.terms.typed(side).nullable
+            yield self.terms.column(Call("<=>" if can_be_null else "=", (key, side)))
+
+
+def _all(conditions: Sequence[Column]) -> Column:
+    return reduce(and_, conditions)

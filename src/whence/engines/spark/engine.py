@@ -1,0 +1,340 @@
+"""The Spark engine: state on the cluster, small changes in the driver, large ones as jobs over whole relations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pyspark.sql import DataFrame, SparkSession
+
+from whence.analysis.analyze import Analysis
+from whence.engines.engine import Functions
+from whence.engines.local.engine import kept_components, reads
+from whence.engines.local.store import Key
+from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.engines.spark.absorption import RebuildError
+from whence.engines.spark.components import ComponentPlan, Followed, plan_for
+from whence.engines.spark.fetching import Fetcher
+from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame, difference, negated, summed
+from whence.engines.spark.paging import DEFAULT_PAGING, Paging, TooLargeError
+from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.registry import (
+    COUNTS,
+    Appended,
+    Changed,
+    Home,
+    Registry,
+    Replaced,
+    StateChange,
+    Stored,
+    readable,
+)
+from whence.engines.spark.types import rows_from_arrow
+from whence.errors import EvaluationError, WhenceError
+from whence.model.program import Program
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Delta, Update
+
+
+@dataclass
+class Effects:
+    """What follows from a change: what readers see, and what changes in the states."""
+
+    seen: dict[str, Delta] = field(default_factory=dict)
+    states: dict[str, StateChange] = field(default_factory=dict)
+
+    def add(self, followed: Followed) -> None:
+        self.seen.update((name, delta) for name, delta in followed.seen.items() if delta)
+        self.states.update(followed.states)
+
+
+class SparkEngine:
+    """Components in order, as in the local engine; a commit happens in all of them or in none."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        home: Home,
+        maintenance: str = "auto",
+        limits: Limits = DEFAULT_LIMITS,
+        paging: Paging = DEFAULT_PAGING,
+    ) -> None:
+        self.spark = spark
+        self._home = home
+        self._maintenance = maintenance
+        self._limits = limits
+        self._paging = paging
+        self._analysis = Analysis(Program(), {}, ())
+        self._functions: Functions = {}
+        self.registry = Registry(spark, paging)
+        self._plans: dict[tuple[str, ...], ComponentPlan] = {}
+        self._fetcher = Fetcher()
+        self._tries = 0
+        self._rebuilt = 0
+        # What has changed in the states since this was last asked for.
+        self.unwritten: dict[str, list[StateChange]] = {}
+
+    def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        self._begin()
+        kept = kept_components(self._analysis, self._functions, analysis, functions)
+        registry = Registry(self.spark, self._paging)
+        plans: dict[tuple[str, ...], ComponentPlan] = {}
+        effects = _of_tables(update)
+        built: dict[str, StateChange] = {}
+        # What new relations hold at first.
+        contents: dict[str, Delta] = {}
+        for component in analysis.components:
+            names = component.relations
+            if not component.rules:
+                self._keep_table(names[0], analysis, registry)
+            elif names in kept:
+                plans[names] = self._plans[names]
+                registry.adopt(self.registry, plans[names].own)
+            else:
+                plans[names] = plan_for(component, analysis.relations, functions, registry, self._limits)
+                first = self._build(plans[names], registry)
+                for name, change in first.states.items():
+                    registry.change(name, change)
+                built.update(first.states)
+                contents.update(first.seen)
+            if names in plans:
+                self._carry_on(plans[names], effects, registry)
+        former, self.registry = self.registry, registry
+        old, self._analysis = self._analysis, analysis
+        self._functions, self._plans = functions, plans
+        self._settle(effects)
+        for name, change in built.items():
+            self.unwritten.setdefault(name, []).insert(0, change)
+        announced = dict(effects.seen)
+        for names in plans.keys() - kept:
+            for name in names:
+                had = former.contents(old.relations[name]) if _is_redefined(name, old, analysis) else {}
+                announced[name] = self._sum(name, contents.get(name, {}), effects.seen.get(name, {}), negated(had))
+        return {name: delta for name, delta in announced.items() if delta}
+
+    def restore(self, analysis: Analysis, functions: Functions, stored: Mapping[str, Stored]) -> None:
+        """Go on from what was stored. Views of which nothing is stored are built."""
+        self._begin()
+        registry = Registry(self.spark, self._paging)
+        plans: dict[tuple[str, ...], ComponentPlan] = {}
+        unwritten: dict[str, list[StateChange]] = {}
+        for component in analysis.components:
+            names = component.relations
+            if not component.rules:
+                registry.add_counted(names[0], analysis.relations[names[0]])
+                own: Sequence[str] = names
+            else:
+                plans[names] = plan_for(component, analysis.relations, functions, registry, self._limits)
+                own = plans[names].own
+            if all(name in stored for name in own):
+                for name in own:
+                    registry.restore(name, stored[name])
+            elif component.rules:
+                for name, change in self._build(plans[names], registry).states.items():
+                    registry.change(name, change)
+                    unwritten[name] = [change]
+        self._analysis, self._functions, self._plans, self.registry = analysis, functions, plans, registry
+        self.unwritten = unwritten
+        registry.forget()
+
+    def apply(self, update: Update) -> Mapping[str, Delta]:
+        self._begin()
+        effects = _of_tables(update)
+        for component in self._analysis.components:
+            plan = self._plans.get(component.relations)
+            if plan is not None:
+                self._carry_on(plan, effects, self.registry)
+        self._settle(effects)
+        return effects.seen
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        return _Contents(self, relation)
+
+    def metrics(self) -> Mapping[str, int | float]:
+        return {"components": self._touched, "jobs": self._fetcher.jobs, "tries": self._tries, "rebuilt": self._rebuilt}
+
+    def frame(self, relation: str) -> DataFrame:
+        """What readers see of a relation: `c0`, `c1`, ... and `n`, each row once."""
+        return as_seen(self.registry.frame(relation), self._analysis.relations[relation])
+
+    def relation(self, name: str) -> Relation:
+        return self._analysis.relations[name]
+
+    def delta_codec(self, relation: str) -> Codec[int]:
+        """How changes of a relation are written down."""
+        return Codec(self._analysis.relations[relation], CountPayload(), COUNTS)
+
+    def holder(self, relation: str, positions: tuple[int, ...], key: Key) -> Row | None:
+        """The row of a table that holds a key."""
+        state = self.registry[relation]
+        found = state.matching(positions, key)
+        if self._ask([relation]):
+            found = state.matching(positions, key)
+        return next(iter(found), None)
+
+    def expect_keys(self, relation: str, positions: tuple[int, ...], keys: Iterable[Key]) -> None:
+        """Bring the rows with these keys into memory, in one go."""
+        state = self.registry[relation]
+        for key in keys:
+            state.matching(positions, key)
+        self._ask([relation])
+
+    def expect(self, relation: str, rows: Iterable[Row]) -> None:
+        """Bring rows into memory that are going to be looked up, in one go."""
+        counts = readable(self.registry[relation], self._analysis.relations[relation]).counts
+        for row in rows:
+            counts.get(row)
+        self._ask([relation])
+
+    def _begin(self) -> None:
+        self._touched = self._tries = self._rebuilt = 0
+        self._fetcher = Fetcher()
+
+    def _carry_on(self, plan: ComponentPlan, effects: Effects, registry: Registry) -> None:
+        inputs = {name: effects.seen[name] for name in reads(plan.component) if name in effects.seen}
+        if inputs:
+            self._touched += 1
+            effects.add(self._follow(plan, inputs, registry))
+
+    def _build(self, plan: ComponentPlan, registry: Registry) -> Followed:
+        """A new component, over what the states hold."""
+        self._touched += 1
+        sizes = [len(registry[name].base) for name in reads(plan.component)]
+        if plan.refusal is None and sum(sizes) <= self._paging.whole:
+            try:
+                return self._in_driver(plan, plan.try_build, registry)
+            except (TooLargeError, RebuildError):
+                registry.forget()
+        return self._on_cluster(plan, {}, registry)
+
+    def _follow(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
+        if plan.refusal is None and not any(isinstance(delta, FrameDelta) for delta in inputs.values()):
+            try:
+                return self._in_driver(plan, lambda: plan.try_change(inputs), registry)
+            except (TooLargeError, RebuildError):
+                registry.forget()
+            except EvaluationError:
+                if not plan.component.recursive:
+                    raise
+                # Perhaps only the search for derivations came across values for which the rules fail.
+                registry.forget()
+        return self._on_cluster(plan, inputs, registry)
+
+    def _in_driver(self, plan: ComponentPlan, attempt: Callable[[], Followed], registry: Registry) -> Followed:
+        """Try until no row is missing. What a try without all rows comes to, an error included, does not count."""
+        while True:
+            self._tries += 1
+            error: WhenceError | RebuildError | None = None
+            followed = Followed()
+            try:
+                followed = attempt()
+            except (WhenceError, RebuildError) as raised:
+                error = raised
+            if not self._ask(plan.states, registry):
+                if error is not None:
+                    raise error
+                return followed
+
+    def _ask(self, states: Iterable[str], registry: Registry | None = None) -> bool:
+        """Fetch what states miss; False if it is nothing."""
+        questions = (registry or self.registry).questions(states)
+        if questions:
+            self._fetcher.ask(questions)
+        return bool(questions)
+
+    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
+        """Derive a component from nothing, over the relations it reads as they are after a change."""
+        self._rebuilt += 1
+        frames = {}
+        for name in reads(plan.component):
+            relation = registry[name].relation
+            frames[name] = as_seen(registry.frame(name), relation)
+            if name in inputs:
+                frames[name] = summed(relation, [frames[name], delta_frame(self.spark, relation, inputs[name])])
+        states: dict[str, StateChange] = {}
+        seen: dict[str, Delta] = {}
+        for name, frame in plan.derive(frames).items():
+            kept = self._home.keep(name, frame)
+            states[name] = Replaced(kept, self._home.rows(kept))
+            if name in plan.component.relations:
+                relation = registry[name].relation
+                seen[name] = self._small(relation, self._difference(registry, name, as_seen(kept, relation)))
+        return Followed(seen, states)
+
+    def _difference(self, registry: Registry, name: str, after: DataFrame) -> DataFrame:
+        """What readers see of a relation that was derived anew."""
+        state = registry[name]
+        if not len(state.counts):
+            return after
+        return difference(state.relation, as_seen(registry.frame(name), state.relation), after)
+
+    def _sum(self, name: str, *deltas: Delta) -> Delta:
+        parts = [delta for delta in deltas if delta]
+        if len(parts) <= 1:
+            return parts[0] if parts else {}
+        if not any(isinstance(part, FrameDelta) for part in parts):
+            return added(*parts)
+        relation = self._analysis.relations[name]
+        return self._small(relation, summed(relation, [delta_frame(self.spark, relation, part) for part in parts]))
+
+    def _small(self, relation: Relation, frame: DataFrame) -> Delta:
+        """A change as rows if they are few, else as it is."""
+        self._fetcher.jobs += 1
+        answer = frame.limit(self._paging.rows + 1).toArrow()
+        if len(answer) > self._paging.rows:
+            kept = self._home.keep(f"{relation.name}#change", frame)
+            return FrameDelta(relation, kept, self._home.rows(kept))
+        return dict(zip(rows_from_arrow(answer, relation), answer.column("n").to_pylist(), strict=True))
+
+    def _keep_table(self, name: str, analysis: Analysis, registry: Registry) -> None:
+        before = self._analysis.relations.get(name)
+        is_same = before is not None and before.columns == analysis.relations[name].columns
+        if is_same and (name,) not in self._plans:
+            registry.adopt(self.registry, [name])
+        else:
+            registry.add_counted(name, analysis.relations[name])
+
+    def _settle(self, effects: Effects) -> None:
+        for name, change in effects.states.items():
+            self.registry.change(name, change)
+            self.unwritten.setdefault(name, []).append(change)
+        self.registry.forget()
+
+
+def _of_tables(update: Update) -> Effects:
+    """What an update does to the tables themselves."""
+    effects = Effects({name: delta for name, delta in update.deltas.items() if delta})
+    for name, delta in effects.seen.items():
+        effects.states[name] = Appended(delta.frame, delta.rows) if isinstance(delta, FrameDelta) else Changed(delta)
+    return effects
+
+
+def _is_redefined(name: str, before: Analysis, after: Analysis) -> bool:
+    """Whether a relation was there already, with the same columns."""
+    return name in before.relations and before.relations[name].columns == after.relations[name].columns
+
+
+class _Contents(Mapping[Row, int]):
+    """The rows of a relation: looked up one by one, or brought here as a whole."""
+
+    def __init__(self, engine: SparkEngine, name: str) -> None:
+        self._engine = engine
+        self._name = name
+
+    def __getitem__(self, row: Row) -> int:
+        self._engine.expect(self._name, [row])
+        return readable(self._engine.registry[self._name], self._engine.relation(self._name)).counts[row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @cached_property
+    def _all(self) -> dict[Row, int]:
+        table = self._engine.frame(self._name).toArrow()
+        rows = rows_from_arrow(table, self._engine.relation(self._name))
+        return dict(zip(rows, table.column("n").to_pylist(), strict=True))

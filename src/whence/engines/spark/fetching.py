@@ -1,0 +1,90 @@
+"""Bringing wanted rows from the cluster to the driver: small queries, those of one try all at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyspark.sql.functions as F
+from pyspark import inheritable_thread_target
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+
+from whence.engines.spark.paging import Base, Question, Wanted
+from whence.engines.spark.types import rows_to_arrow
+from whence.model.schema import Column, Relation
+from whence.model.types import Row
+
+# Up to so many keys are written into a query; more are joined with.
+LISTED = 200
+
+
+class Fetcher:
+    """Asks questions. `jobs` counts them."""
+
+    def __init__(self) -> None:
+        self.jobs = 0
+
+    def ask(self, questions: Sequence[Question]) -> None:
+        """Run the queries together: each of them alone leaves most of the cluster idle."""
+        self.jobs += len(questions)
+        if len(questions) == 1:
+            answers = [_run(questions[0].frame)]
+        else:
+            with ThreadPoolExecutor(max_workers=8) as threads:
+                running = [threads.submit(inheritable_thread_target(partial(_run, q.frame))) for q in questions]
+                answers = [each.result() for each in running]
+        for question, answer in zip(questions, answers, strict=True):
+            question.receive(answer)
+
+
+def _run(frame: DataFrame) -> pa.Table:
+    return frame.toArrow()
+
+
+def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, most: int) -> list[Question]:
+    """What a base wants. `relation` has the columns of its rows; more than `most` rows are too many to answer."""
+    if base.segments is None:
+        return []
+    frame, decode = base.segments.frame, base.segments.decode
+
+    def receive(wanted: Wanted, answer: pa.Table) -> None:
+        base.receive(wanted, decode(answer))
+
+    questions = []
+    for wanted in base.wanted():
+        columns = [relation.columns[position] for position in wanted.positions]
+        found = _with_keys(spark, frame, wanted, columns).limit(most + 1) if wanted.positions else frame
+        questions.append(Question(found, partial(receive, wanted)))
+    return questions
+
+
+def _with_keys(spark: SparkSession, frame: DataFrame, wanted: Wanted, columns: Sequence[Column]) -> DataFrame:
+    """The rows of a frame that hold one of the keys."""
+    if len(columns) == 1 and len(wanted.keys) <= LISTED and None not in wanted.keys:
+        return frame.where(F.col(f"c{wanted.positions[0]}").isin(list(wanted.keys)))
+    keys = key_frame(spark, _as_rows(wanted), columns)
+    matches = [
+        _equal(frame[f"c{position}"], keys[f"k{number}"], nullable=column.nullable)
+        for number, (position, column) in enumerate(zip(wanted.positions, columns, strict=True))
+    ]
+    return frame.join(F.broadcast(keys), matches, "left_semi")
+
+
+def key_frame(spark: SparkSession, keys: Sequence[Row], columns: Sequence[Column]) -> DataFrame:
+    """Keys as a frame with columns `k0`, `k1`, ..."""
+    table = rows_to_arrow(keys, Relation("keys", tuple(columns)))
+    return spark.createDataFrame(table.rename_columns([f"k{number}" for number in range(len(columns))]))
+
+
+def _as_rows(wanted: Wanted) -> list[Row]:
+    if len(wanted.positions) == 1:
+        return [(key,) for key in wanted.keys]
+    return list(wanted.keys)  # type: ignore[arg-type] # several positions, so tuples
+
+
+def _equal(left: SparkColumn, right: SparkColumn, *, nullable: bool) -> SparkColumn:
+    return left.eqNullSafe(right) if nullable else left == right

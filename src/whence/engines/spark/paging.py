@@ -1,0 +1,182 @@
+"""A base on the cluster, read a page at a time.
+
+The driver keeps no copy of a large relation. A run over it gets the rows that are in memory and notes the keys that
+are not; these are fetched, all of them in one go, and the run starts again. It ends when nothing is missing: as many
+tries as there are levels of probing, whatever the number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from types import MappingProxyType
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from whence.engines.local.store import Key
+from whence.model.types import Row
+
+P = TypeVar("P")
+
+# What is known of a base row beside the row itself: how often it is there, or what it rests on.
+Rows: TypeAlias = dict[Row, P]
+_NONE: Mapping[Row, object] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How much the driver takes. Beyond that, the cluster does the work.
+
+    A base of up to `whole` rows is read once and kept; of a larger one a commit probes up to `keys` keys at a time,
+    and holds up to `rows` rows.
+    """
+
+    whole: int = 50_000
+    keys: int = 100_000
+    rows: int = 500_000
+
+
+DEFAULT_PAGING = Paging()
+
+
+class TooLargeError(Exception):
+    """A change touches more than the driver should hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segments(Generic[P]):
+    """The rows on the cluster: a frame of them, how many they are, and how they are read into memory.
+
+    The columns `c0`, `c1`, ... of the frame hold the row. Of counts, one row can have several, which `add_up`.
+    """
+
+    frame: DataFrame
+    rows: int
+    decode: Callable[[pa.Table], Iterable[tuple[Row, P]]]
+    add_up: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query whose answer goes into memory."""
+
+    frame: DataFrame
+    receive: Callable[[pa.Table], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The rows that hold one of the keys at the positions. Without positions it is all rows."""
+
+    positions: tuple[int, ...]
+    keys: Sequence[Key]
+
+
+class Base(Generic[P]):
+    """The rows of a relation as the last compaction left them, as far as they are in memory."""
+
+    def __init__(self, width: int, segments: Segments[P] | None, paging: Paging) -> None:
+        self.segments = segments
+        self._paging = paging
+        self._all = tuple(range(width))
+        self._pages: dict[tuple[int, ...], dict[Key, Rows[P]]] = {}
+        self._rows_in_pages = 0
+        # Every row there is, once they are in memory, and these by key.
+        self._whole: Rows[P] | None = {} if segments is None else None
+        self._indexes: dict[tuple[int, ...], dict[Key, Rows[P]]] = {}
+        self._wanted: dict[tuple[int, ...], dict[Key, None]] = {}
+        # How often something was asked for that is not in memory.
+        self.misses = 0
+
+    def __len__(self) -> int:
+        return 0 if self.segments is None else self.segments.rows
+
+    def whole(self) -> Rows[P] | None:
+        """All rows, if they are in memory."""
+        return self._whole
+
+    def get(self, row: Row) -> P | None:
+        """What is known of a row; None if it is not there, or not in memory."""
+        if self._whole is not None:
+            return self._whole.get(row)
+        return self.matching(self._all, row[0] if len(row) == 1 else row).get(row)
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, P]:
+        """The rows that hold the key at the positions. Those that are not in memory are wanted from now on."""
+        if self._whole is not None:
+            return self._in_whole(self._whole, positions, key)
+        page = self._pages.get(positions, {}).get(key)
+        if page is None:
+            self._want(positions, key)
+            return _NONE  # type: ignore[return-value] # empty, so of any type
+        return page
+
+    def wanted(self) -> list[Wanted]:
+        """What a run has missed since the last time this was asked."""
+        wanted = [Wanted(positions, list(keys)) for positions, keys in self._wanted.items()]
+        self._wanted = {}
+        return wanted
+
+    def receive(self, wanted: Wanted, rows: Iterable[tuple[Row, P]]) -> None:
+        """Here is what was wanted, all of it."""
+        assert self.segments is not None, "nothing is wanted where nothing is"
+        found: Rows[Any] = dict(_added_up(rows) if self.segments.add_up else rows)
+        if not wanted.positions:
+            self._whole = found
+            self._pages = {}
+            return
+        self._rows_in_pages += len(found)
+        if self._rows_in_pages > self._paging.rows:
+            raise TooLargeError
+        pages = self._pages.setdefault(wanted.positions, {})
+        for key in wanted.keys:
+            pages[key] = {}
+        key_of = itemgetter(*wanted.positions)
+        for row, known in found.items():
+            pages[key_of(row)][row] = known
+
+    def stand_on(self, segments: Segments[P]) -> None:
+        """There is another base, of which nothing is in memory yet."""
+        self.segments = segments
+        self._whole = None
+        self._indexes = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """The commit is over, and its pages go. A base that is in memory as a whole stays there."""
+        self._pages = {}
+        self._rows_in_pages = 0
+        self._wanted = {}
+
+    def _in_whole(self, whole: Rows[P], positions: tuple[int, ...], key: Key) -> Mapping[Row, P]:
+        if not positions:
+            return whole
+        index = self._indexes.get(positions)
+        if index is None:
+            index = self._indexes[positions] = {}
+            key_of = itemgetter(*positions)
+            for row, known in whole.items():
+                index.setdefault(key_of(row), {})[row] = known
+        return index.get(key, _NONE)  # type: ignore[arg-type] # empty, so of any type
+
+    def _want(self, positions: tuple[int, ...], key: Key) -> None:
+        self.misses += 1
+        if len(self) <= self._paging.whole:
+            self._wanted = {(): {(): None}}
+        elif not positions:
+            raise TooLargeError
+        else:
+            keys = self._wanted.setdefault(positions, {})
+            keys[key] = None
+            if len(keys) > self._paging.keys:
+                raise TooLargeError
+
+
+def _added_up(rows: Iterable[tuple[Row, Any]]) -> Rows[int]:
+    counts: Rows[int] = {}
+    for row, count in rows:
+        counts[row] = counts.get(row, 0) + count
+    return {row: count for row, count in counts.items() if count}

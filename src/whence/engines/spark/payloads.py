@@ -1,0 +1,145 @@
+"""What stands beside a row, as columns: counts, supports, the totals of a group; and these back from columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from whence.engines.local.counting.folds import Fold, Linear
+from whence.engines.spark.counting import Totals
+from whence.engines.spark.supported import Support
+from whence.engines.spark.types import arrow_type, rows_from_arrow, rows_to_arrow
+from whence.functions.widening import is_integer
+from whence.model.schema import Column, Relation
+from whence.model.types import BIGINT, STRING, ArrayType, DecimalType, Row, Type
+
+P = TypeVar("P")
+
+SUPPORT = pa.list_(pa.int64())
+
+
+class Payload(Protocol[P]):
+    """The columns for one kind of knowledge."""
+
+    @property
+    def columns(self) -> tuple[Column, ...]: ...
+
+    def encode(self, known: Sequence[P | None]) -> dict[str, pa.Array]: ...
+
+    def decode(self, table: pa.Table) -> Iterable[P]: ...
+
+
+class CountPayload:
+    columns = (Column("n", BIGINT),)
+
+    def encode(self, known: Sequence[int | None]) -> dict[str, pa.Array]:
+        return {"n": pa.array(known, pa.int64())}
+
+    def decode(self, table: pa.Table) -> Iterable[int]:
+        counts: list[int] = table.column("n").to_pylist()
+        return counts
+
+
+class SupportPayload:
+    columns = (Column("support", ArrayType(BIGINT)),)
+
+    def encode(self, known: Sequence[Support | None]) -> dict[str, pa.Array]:
+        return {"support": pa.array(known, SUPPORT)}
+
+    def decode(self, table: pa.Table) -> Iterable[Support]:
+        return map(tuple, table.column("support").to_pylist())
+
+
+class TotalsPayload:
+    """`kinds` are the types that the linear folds of the group add up."""
+
+    def __init__(self, kinds: Sequence[tuple[int, Type | None]]) -> None:
+        self._kinds = kinds
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        found = [Column("bindings", BIGINT)]
+        for number, kind in self._kinds:
+            found += (Column(f"f{number}_count", BIGINT), Column(f"f{number}_total", _total_type(kind)))
+        return tuple(found)
+
+    def encode(self, known: Sequence[Totals | None]) -> dict[str, pa.Array]:
+        columns = {"bindings": pa.array([None if each is None else each[0] for each in known], pa.int64())}
+        for place, (number, kind) in enumerate(self._kinds):
+            pairs = [None if each is None else each[1][place] for each in known]
+            columns[f"f{number}_count"] = pa.array([None if pair is None else pair[0] for pair in pairs], pa.int64())
+            totals = [None if pair is None else _written(pair[1], kind) for pair in pairs]
+            columns[f"f{number}_total"] = pa.array(totals, arrow_type(_total_type(kind)))
+        return columns
+
+    def decode(self, table: pa.Table) -> Iterable[Totals]:
+        folded = [
+            list(
+                zip(
+                    table.column(f"f{number}_count").to_pylist(),
+                    [_read(total, kind) for total in table.column(f"f{number}_total").to_pylist()],
+                    strict=True,
+                )
+            )
+            for number, kind in self._kinds
+        ]
+        bindings: list[int] = table.column("bindings").to_pylist()
+        return [(count, tuple(fold[at] for fold in folded)) for at, count in enumerate(bindings)]
+
+
+def totals_payload(folds: Sequence[tuple[Fold, Type | None]]) -> TotalsPayload:
+    """For the folds of a view, each with the type that it adds up; a count adds up nothing."""
+    return TotalsPayload([(number, kind) for number, (fold, kind) in enumerate(folds) if isinstance(fold, Linear)])
+
+
+def _total_type(kind: Type | None) -> Type:
+    if isinstance(kind, DecimalType):
+        return DecimalType(38, kind.scale)
+    return DecimalType(38, 0) if kind is None or is_integer(kind) else STRING
+
+
+def _written(total: Any, kind: Type | None) -> Any:
+    if isinstance(kind, DecimalType):
+        return total
+    return Decimal(total) if kind is None or is_integer(kind) else str(total)
+
+
+def _read(total: Any, kind: Type | None) -> Any:
+    return total if isinstance(kind, DecimalType) else int(total)
+
+
+@dataclass(frozen=True)
+class Codec(Generic[P]):
+    """Rows of a relation with what is known of each."""
+
+    relation: Relation
+    payload: Payload[P]
+    kind: str
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of what `encode` makes."""
+        own = (Column(f"c{at}", column.type, column.nullable) for at, column in enumerate(self.relation.columns))
+        return (*own, *self.payload.columns)
+
+    def encode(self, rows: Mapping[Row, P | None]) -> pa.Table:
+        """Columns `c0`, `c1`, ... and those of the payload; a payload of None is NULL in each."""
+        table = rows_to_arrow(list(rows), self.relation)
+        for name, column in self.payload.encode(list(rows.values())).items():
+            table = table.append_column(name, column)
+        return table
+
+    def decode(self, table: pa.Table) -> Iterable[tuple[Row, P]]:
+        return zip(rows_from_arrow(table, self.relation), self.payload.decode(table), strict=True)
+
+    def decode_log(self, table: pa.Table) -> list[tuple[Row, P | None]]:
+        """The same where payloads of None may be among them, in their order."""
+        is_there = table.column(self.payload.columns[0].name).is_valid()
+        known = iter(self.payload.decode(table.filter(is_there)))
+        rows = rows_from_arrow(table, self.relation)
+        return [(row, next(known) if there else None) for row, there in zip(rows, is_there.to_pylist(), strict=True)]

@@ -1,0 +1,191 @@
+"""All states of an engine by name: the rows of tables and views, and what views with aggregates keep beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, KeysView, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from whence.engines.local.store import Readable
+from whence.engines.spark.fetching import page_questions
+from whence.engines.spark.frames import FrameDelta, as_seen, counted_frame, known_frame
+from whence.engines.spark.paging import Base, Paging, Question, Segments
+from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
+from whence.engines.spark.state import Counted, Known, Present
+from whence.engines.spark.supported import Supported
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Delta
+
+# The kinds of states.
+COUNTS, SUPPORTS, GROUPS = "counts", "supports", "groups"
+
+State: TypeAlias = Counted | Known[Any]
+
+
+class Home(Protocol):
+    """Where frames are kept for good."""
+
+    def keep(self, name: str, frame: DataFrame) -> DataFrame:
+        """The frame, written down, and read from there from now on."""
+
+    def rows(self, frame: DataFrame) -> int:
+        """How many rows a kept frame has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a commit changes in a state, row by row: differences of counts, or what is now known of rows."""
+
+    rows: Mapping[Row, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """A kept frame of rows and differences of counts, which a base gets beside what it has."""
+
+    frame: DataFrame
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A kept frame that is the whole state from now on."""
+
+    frame: DataFrame
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A state as storage has it: kept frames with the number of their rows, and what has changed since."""
+
+    frames: Sequence[tuple[DataFrame, int]]
+    log: pa.Table | None
+
+
+StateChange: TypeAlias = Changed | Appended | Replaced
+
+
+def readable(state: State, relation: Relation) -> Readable:
+    """A relation as its readers see it. A set that is kept with the number of its derivations reads as a set."""
+    return Present(state) if isinstance(state, Counted) and relation.distinct else state
+
+
+class Registry:
+    def __init__(self, spark: SparkSession, paging: Paging) -> None:
+        self._spark = spark
+        self._paging = paging
+        self._states: dict[str, State] = {}
+        self._codecs: dict[str, Codec[Any]] = {}
+        # The kept frames that bases consist of.
+        self._kept: dict[str, list[DataFrame]] = {}
+
+    def names(self) -> KeysView[str]:
+        return self._states.keys()
+
+    def kept_frames(self, name: str) -> list[DataFrame]:
+        """The kept frames that a state's base consists of."""
+        return self._kept.get(name, [])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._states
+
+    def __getitem__(self, name: str) -> State:
+        return self._states[name]
+
+    def counted(self, name: str) -> Counted:
+        state = self._states[name]
+        assert isinstance(state, Counted)
+        return state
+
+    def codec(self, name: str) -> Codec[Any]:
+        return self._codecs[name]
+
+    def add_counted(self, name: str, relation: Relation) -> Counted:
+        self._codecs[name] = Codec(relation, CountPayload(), COUNTS)
+        state = self._states[name] = Counted(relation, Base(relation.arity, None, self._paging))
+        return state
+
+    def add_supported(self, name: str, relation: Relation) -> Supported:
+        self._codecs[name] = Codec(relation, SupportPayload(), SUPPORTS)
+        state = self._states[name] = Supported(relation, Base(relation.arity, None, self._paging), self._paging)
+        return state
+
+    def add_known(self, name: str, relation: Relation, payload: Payload[Any]) -> Known[Any]:
+        self._codecs[name] = Codec(relation, payload, GROUPS)
+        state = self._states[name] = Known(relation, Base(relation.arity, None, self._paging))
+        return state
+
+    def adopt(self, other: Registry, names: Iterable[str]) -> None:
+        """Take over states from another registry."""
+        for name in names:
+            self._states[name], self._codecs[name] = other._states[name], other._codecs[name]
+
+    def frame(self, name: str) -> DataFrame:
+        """The state as a frame: `c0`, `c1`, ... and its payload, each row once."""
+        segments = self._states[name].base.segments
+        return self.frame_in(self._spark, name, None if segments is None else segments.frame)
+
+    def frame_in(self, spark: SparkSession, name: str, base: DataFrame | None) -> DataFrame:
+        """The same for a session which reads the base as this frame."""
+        state = self._states[name]
+        if isinstance(state, Counted):
+            return counted_frame(spark, state, base)
+        return known_frame(spark, state, base, self._codecs[name].encode)
+
+    def contents(self, relation: Relation) -> Delta:
+        """All that readers see of a relation, as a change from nothing."""
+        state = self._states[relation.name]
+        if state.base.segments is None:
+            return dict(readable(state, relation).counts)
+        return FrameDelta(relation, as_seen(self.frame(relation.name), relation), len(state.counts))
+
+    def questions(self, names: Iterable[str]) -> list[Question]:
+        """What these states miss."""
+        questions = []
+        for name in names:
+            state = self._states[name]
+            questions += page_questions(self._spark, state.base, state.relation, self._paging.rows)
+            if isinstance(state, Supported):
+                about_support = state.support_question(self._spark)
+                questions += [] if about_support is None else [about_support]
+        return questions
+
+    def forget(self) -> None:
+        """A commit is over, and what it paged in goes."""
+        for state in self._states.values():
+            state.base.forget()
+            if isinstance(state, Supported):
+                state.forget()
+
+    def change(self, name: str, change: StateChange) -> None:
+        """Let a state change. This cannot fail."""
+        state = self._states[name]
+        match change:
+            case Changed(rows=rows):
+                state.change(rows)
+            case Appended(frame=frame, rows=count):
+                former = state.base.segments
+                both = frame if former is None else former.frame.unionByName(frame)
+                self._kept[name] = [*self.kept_frames(name), frame]
+                state.base.stand_on(self._segments(name, both, count + len(state.base)))
+            case Replaced(frame=frame, rows=count):
+                self._kept[name] = [frame]
+                state.replace(self._segments(name, frame, count))
+
+    def restore(self, name: str, stored: Stored) -> None:
+        """Fill an empty state with what was stored."""
+        for frame, rows in stored.frames:
+            self.change(name, Appended(frame, rows))
+        if stored.log is not None:
+            state: Any = self._states[name]
+            for row, known in self._codecs[name].decode_log(stored.log):
+                state.change({row: known})
+
+    def _segments(self, name: str, frame: DataFrame, rows: int) -> Segments[Any]:
+        codec = self._codecs[name]
+        return Segments(frame, rows, codec.decode, add_up=isinstance(self._states[name], Counted))

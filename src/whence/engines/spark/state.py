@@ -1,0 +1,168 @@
+"""Relations as the Spark engine keeps them: a base on the cluster, and over it what has changed since.
+
+The overlay is small and in the driver's memory; storage has it too, commit by commit. Compaction makes a new base of
+both, so that the overlay never grows to more than a fraction of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, TypeVar
+
+from whence.engines.local.store import Key, Store
+from whence.engines.spark.paging import Base, Segments
+from whence.model.schema import Relation
+from whence.model.types import Row
+
+P = TypeVar("P")
+
+
+class Counted:
+    """Rows and how often each is there. The overlay holds differences from the base, which add up without a look."""
+
+    def __init__(self, relation: Relation, base: Base[int]) -> None:
+        self.relation = relation
+        self.base = base
+        self.overlay = Store()
+
+    @property
+    def counts(self) -> Mapping[Row, int]:
+        return _Counts(self)
+
+    @property
+    def overlay_rows(self) -> Mapping[Row, int]:
+        return self.overlay.counts
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        changed = self.overlay.matching(positions, key)
+        found = self.base.matching(positions, key)
+        if not changed:
+            return found
+        merged = dict(found)
+        for row, change in changed.items():
+            count = merged.get(row, 0) + change
+            if count:
+                merged[row] = count
+            else:
+                del merged[row]
+        return merged
+
+    def change(self, rows: Mapping[Row, int]) -> None:
+        """Add to the counts."""
+        self.overlay.apply(rows)
+
+    def replace(self, segments: Segments[int]) -> None:
+        """A new base has everything."""
+        self.base.stand_on(segments)
+        self.overlay = Store()
+
+
+class _Counts(Mapping[Row, int]):
+    """The counts of a relation, looked up one by one. Its length is about right."""
+
+    def __init__(self, state: Counted) -> None:
+        self._state = state
+
+    def __getitem__(self, row: Row) -> int:
+        count = (self._state.base.get(row) or 0) + self._state.overlay.counts.get(row, 0)
+        if count:
+            return count
+        raise KeyError(row)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._state.matching((), ()))
+
+    def __len__(self) -> int:
+        return len(self._state.base) + len(self._state.overlay.counts)
+
+
+class Present:
+    """A set whose rows are kept with their derivations: a row is there once, while it has more than none."""
+
+    def __init__(self, state: Counted) -> None:
+        self._state = state
+
+    @property
+    def counts(self) -> Mapping[Row, int]:
+        return _Presence(self._state.counts)
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        found = self._state.matching(positions, key)
+        return {row: 1 for row, count in found.items() if count > 0}
+
+
+class _Presence(Mapping[Row, int]):
+    def __init__(self, counts: Mapping[Row, int]) -> None:
+        self._counts = counts
+
+    def __getitem__(self, row: Row) -> int:
+        if self._counts[row] > 0:
+            return 1
+        raise KeyError(row)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (row for row, count in self._counts.items() if count > 0)
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+
+class Known(Generic[P]):
+    """Rows, each with something that is known of it. The overlay replaces the base, row by row; None is a row gone."""
+
+    def __init__(self, relation: Relation, base: Base[P]) -> None:
+        self.relation = relation
+        self.base = base
+        self.overlay: dict[Row, P | None] = {}
+        self._index = Store()
+
+    def get(self, row: Row) -> P | None:
+        return self.overlay[row] if row in self.overlay else self.base.get(row)
+
+    def find(self, positions: tuple[int, ...], key: Key) -> dict[Row, P]:
+        """The rows that hold the key, and what is known of each."""
+        overlay = self.overlay
+        found = {row: known for row, known in self.base.matching(positions, key).items() if row not in overlay}
+        for row in self._index.matching(positions, key):
+            known = overlay[row]
+            if known is not None:
+                found[row] = known
+        return found
+
+    @property
+    def counts(self) -> Mapping[Row, int]:
+        return _Keys(self)
+
+    @property
+    def overlay_rows(self) -> Mapping[Row, P | None]:
+        return self.overlay
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        return dict.fromkeys(self.find(positions, key), 1)
+
+    def change(self, rows: Mapping[Row, P | None]) -> None:
+        """Other things are known of rows."""
+        self._index.apply({row: 1 for row in rows if row not in self.overlay})
+        self.overlay.update(rows)
+
+    def replace(self, segments: Segments[P]) -> None:
+        """A new base has everything."""
+        self.base.stand_on(segments)
+        self.overlay = {}
+        self._index = Store()
+
+
+class _Keys(Mapping[Row, int]):
+    def __init__(self, state: Known[Any]) -> None:
+        self._state = state
+
+    def __getitem__(self, row: Row) -> int:
+        if self._state.get(row) is None:
+            raise KeyError(row)
+        return 1
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._state.find((), ()))
+
+    def __len__(self) -> int:
+        return len(self._state.base) + len(self._state.overlay)

@@ -1,0 +1,197 @@
+"""The home of a database: open it, commit to it, read it back."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import weakref
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from whence.durable.files import damaged
+from whence.engines.spark.storage.chain import Current, read_logs
+from whence.engines.spark.storage.changes import Change, Draft, NewTable
+from whence.engines.spark.storage.collecting import collect
+from whence.engines.spark.storage.commits import COMMITS
+from whence.engines.spark.storage.feeds import FeedPart, read_feed
+from whence.engines.spark.storage.files import Files, open_files
+from whence.engines.spark.storage.local_files import LocalFiles
+from whence.engines.spark.storage.lock import Lock, take_lock
+from whence.engines.spark.storage.logs import first_to_merge
+from whence.engines.spark.storage.manifest import Log, Manifest, Segment, Step, Table
+from whence.engines.spark.storage.opening import begin, check_root, check_segments
+from whence.engines.spark.storage.segments import SEGMENTS, new_segment_path, read_segment, write_segment
+from whence.engines.spark.storage.writer import Writer
+from whence.errors import StateError, WhenceError
+from whence.model.schema import Column
+from whence.session.definitions import Definitions
+from whence.session.history import KEEP_VERSIONS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+logger = logging.getLogger("whence")
+
+# After so many steps there is a whole manifest again, so that few files are read when a database is opened.
+STEPS = 64
+
+
+class Storage:
+    """One writer's view of a root. A commit that returns is kept; if it raises, `current` tells whether it is."""
+
+    def __init__(self, spark: SparkSession | None, files: Files, keep_versions: int) -> None:
+        """Open a root; use `Storage.open`."""
+        self.files = files
+        self._spark = spark
+        self._keep_versions = keep_versions
+        # Written, and not in a commit yet.
+        self._new_segments: set[str] = set()
+        # In the state before the last one, which may still be read.
+        self._former_segments: set[str] = set()
+        self._remove: weakref.finalize[..., Storage] | None = None
+        # The logs of the steps since the last whole manifest.
+        self._recent: dict[Log, pa.Table] = {}
+        try:
+            check_root(files)
+            for name in (COMMITS, SEGMENTS):
+                files.make_directory(name)
+            self._lock: Lock = take_lock(files)
+        except OSError as error:
+            raise _unusable(files.root, error) from error
+        try:
+            self._current = begin(files, self._lock)
+            check_segments(files, self.current)
+            self._writer = Writer(files, self._lock, self.current.number)
+        except OSError as error:
+            self._lock.release()
+            raise _unusable(files.root, error) from error
+        except BaseException:
+            self._lock.release()
+            raise
+        self._collect()
+
+    @classmethod
+    def open(cls, spark: SparkSession | None, root: str | None, keep_versions: int = KEEP_VERSIONS) -> Storage:
+        """The database in a root, or a new one there. Without a root, one that goes away when it is closed."""
+        if root is not None:
+            try:
+                files = open_files(spark, root)
+            except OSError as error:
+                raise _unusable(root, error) from error
+            return cls(spark, files, keep_versions)
+        directory = tempfile.mkdtemp(prefix="whence-")
+        storage = cls(spark, LocalFiles(Path(directory), survives_power_loss=False), keep_versions)
+        storage._remove = weakref.finalize(storage, shutil.rmtree, directory, ignore_errors=True)
+        return storage
+
+    @property
+    def current(self) -> Manifest:
+        return self._current.manifest
+
+    def definitions(self) -> Definitions:
+        """What the program was. The functions that views call are known by their signatures only."""
+        try:
+            return self.current.program.restore()
+        except WhenceError as error:
+            raise damaged(self.files.root, f"its definitions cannot be understood: {error.message}") from error
+
+    def logs(self, names: Collection[str]) -> dict[str, pa.Table]:
+        """All changes that are not in the segments of these tables, in their order; no entry where there are none."""
+        tables = {name: self.current.tables[name] for name in names}
+        found = read_logs(self.files, [log for table in tables.values() for log in table.logs])
+        return {
+            name: pa.concat_tables([found[log] for log in table.logs]) for name, table in tables.items() if table.logs
+        }
+
+    def feed(self, name: str, since: int) -> list[FeedPart]:
+        """The changes of a relation after a version. Raises where some of them are forgotten."""
+        return read_feed(self.files, self.current, name, since, self._keep_versions)
+
+    def write_segment(self, frame: DataFrame, partition: Sequence[str] = ()) -> Segment:
+        """Write rows for a commit to come. Until then they are safe from being collected, and after a crash gone."""
+        path = new_segment_path(self._lock.epoch)
+        self._new_segments.add(path)
+        try:
+            return write_segment(self.files, frame, path, partition)
+        except BaseException:
+            self._new_segments.discard(path)
+            raise
+
+    def read_segment(self, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:
+        assert self._spark is not None
+        return read_segment(self._spark, self.files, segment, columns)
+
+    def discard(self, segments: Collection[Segment]) -> None:
+        """These are in no commit, and will not be."""
+        for segment in segments:
+            self._new_segments.discard(segment.path)
+            self.files.delete(segment.path)
+
+    def commit(self, change: Change) -> Manifest:
+        """The next version."""
+        draft = Draft(self.current.number + 1)
+        structure = draft.restructure(self.current, change)
+        step = draft.step(structure, change, self._current.since, self._keep_versions)
+        manifest = structure.after(step)
+        if structure is self.current and step.number - step.since < STEPS:
+            self._put(step, draft, manifest, step.since)
+            self._recent.update((log, draft.logs[log]) for log in step.logs.values())
+        else:
+            self._put_whole(draft, manifest)
+        return self.current
+
+    def rewrite(self, tables: Mapping[str, NewTable]) -> Manifest:
+        """The same rows in other files: the version stays."""
+        draft = Draft(self.current.number + 1)
+        change = Change(timestamp=self.current.timestamp, tables=tables)
+        self._put_whole(draft, replace(draft.restructure(self.current, change), number=draft.number))
+        return self.current
+
+    def close(self) -> None:
+        self._writer.stop(f"the database in {self.files.root} is closed")
+        self._lock.release()
+        if self._remove is not None:
+            self._remove()
+
+    def _put_whole(self, draft: Draft, manifest: Manifest) -> None:
+        before = self.current
+        tables = {name: self._with_merged_logs(draft, table) for name, table in manifest.tables.items()}
+        manifest = replace(manifest, tables=tables)
+        self._put(manifest, draft, manifest, manifest.number)
+        self._recent.clear()
+        self._former_segments = {segment.path for segment in before.segments()}
+        self._collect()
+
+    def _with_merged_logs(self, draft: Draft, table: Table) -> Table:
+        first = first_to_merge([log.rows for log in table.logs])
+        kept, old = table.logs[:first], table.logs[first:]
+        if len(old) < 2:
+            return table
+        known = {**self._recent, **draft.logs}
+        found = {**known, **read_logs(self.files, [log for log in old if log not in known])}
+        return replace(table, logs=(*kept, draft.add(pa.concat_tables([found[log] for log in old]))))
+
+    def _put(self, header: Manifest | Step, draft: Draft, manifest: Manifest, since: int) -> None:
+        try:
+            self._writer.put(header, draft.sections)
+        finally:
+            if self._writer.last == draft.number:
+                self._current = Current(manifest, since)
+                if self._new_segments:
+                    self._new_segments.difference_update(segment.path for segment in manifest.segments())
+
+    def _collect(self) -> None:
+        """What cannot be removed now is removed another time."""
+        try:
+            collect(self.files, self._current, self._lock.epoch, self._new_segments | self._former_segments)
+        except OSError as error:
+            logger.warning("files that are not needed stay in %s: %s", self.files.root, error)
+
+
+def _unusable(root: str, error: OSError) -> StateError:
+    return StateError(f"the database in {root} cannot be opened: {error}")

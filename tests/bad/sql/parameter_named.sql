@@ -1,0 +1,3 @@
+CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
+DELETE FROM link
+WHERE cost > :most;

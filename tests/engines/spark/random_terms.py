@@ -1,0 +1,135 @@
+"""Random terms over columns of all types, and rows for them with the values that matter."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from random import Random
+
+from whence.errors import WhenceError
+from whence.functions.builtin import BUILTINS
+from whence.functions.typing import Typed, infer
+from whence.model.schema import Column, Relation
+from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable
+from whence.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    Row,
+    Type,
+    Value,
+)
+
+PRICE, WIDE, FINE = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30)
+EXACT = Context(prec=100)
+
+
+def units(kind: DecimalType, number: int) -> Decimal:
+    """So many of the smallest steps that the type has."""
+    return Decimal(number).scaleb(-kind.scale, EXACT)
+
+
+VALUES: dict[Type, Sequence[Value]] = {
+    STRING: ("", "a", "ab", " b ", "Ab%_", "äßŒ", "12", "1.5", "true", "2024-02-29", "2024-02-29 12:30:00.5", "𝒳yz"),
+    INT: (0, 1, -1, 2, 3, 7, 100, -12345, 2**31 - 1, -(2**31)),
+    BIGINT: (0, 1, -1, 5, -30, 2**53 + 1, 10**15, 2**63 - 1, -(2**63)),
+    DOUBLE: (0.0, 1.0, -1.0, 0.1, -2.5, 1e-3, 123456.789, 2.0**53, 2.0**63, -(2.0**63), 5e-324, 1e308, -1.7e308),
+    PRICE: tuple(map(Decimal, ("0.00", "0.01", "-0.05", "1.00", "2.50", "-9999.99", "9999.99"))),
+    WIDE: tuple(units(WIDE, each) for each in (0, 10_000, -25_000, 10**37 - 1, 10**38 - 1)),
+    FINE: tuple(units(FINE, each) for each in (0, 1, 10**30, 5 * 10**29, 1 - 10**38)),
+    BOOLEAN: (True, False),
+    DATE: tuple(
+        datetime.date(*each) for each in ((1, 1, 1), (1582, 10, 10), (1969, 12, 31), (2024, 2, 29), (2024, 12, 31), (9999, 12, 31))
+    ),
+    TIMESTAMP: tuple(
+        datetime.datetime(*each)
+        for each in (
+            (1, 1, 1),
+            (1582, 10, 10, 1, 2, 3, 4),
+            (1969, 12, 31, 23, 59, 59, 999999),
+            (2024, 2, 29, 12, 30, 0, 500000),
+            (9999, 12, 31, 23, 59, 59, 999999),
+        )
+    ),
+    ArrayType(INT): ((), (1,), (3, 1, 2), (None,), (1, None), (2**31 - 1,)),
+    ArrayType(STRING): ((), ("a",), ("b", None)),
+    ArrayType(DOUBLE): ((), (0.1, 2.0)),
+}
+TYPES = tuple(VALUES)
+RELATION = Relation("t", tuple(Column(f"x{number}", TYPES[number % len(TYPES)]) for number in range(2 * len(TYPES))))
+VARIABLES = {column.name: Typed(column.type, column.nullable) for column in RELATION.columns}
+CONSTANTS: dict[Type, Sequence[Value]] = {
+    STRING: ("a", "%b_", "day", "month", "WEEK", "2024-01-31", "", "ab"),
+    INT: (0, 1, 2, -1, 10),
+    BIGINT: (0, 3),
+    DOUBLE: (0.5, 2.0),
+    PRICE: (Decimal("1.50"),),
+    BOOLEAN: (True, False),
+    DATE: (datetime.date(2000, 1, 31),),
+}
+
+
+def random_row(chance: Random) -> Row:
+    return tuple(
+        None if chance.random() < 0.15 else random_value(chance, column.type) for column in RELATION.columns
+    )
+
+
+def random_value(chance: Random, kind: Type) -> Value:
+    if chance.random() < 0.3:
+        if kind == DOUBLE:
+            return round(chance.uniform(-1000, 1000), chance.randint(0, 15))
+        if isinstance(kind, DecimalType):
+            return units(kind, chance.randrange(1, 10 ** chance.randint(1, kind.precision)))
+        if kind == INT:
+            return chance.randrange(-50, 50)
+    return chance.choice(VALUES[kind])
+
+
+def random_term(chance: Random, depth: int = 3) -> Term:
+    """A term that analysis accepts."""
+    kind = chance.random()
+    if depth and kind < 0.6:
+        tried = _tried(chance, depth)
+        return tried if is_legal(tried) else random_term(chance, depth)
+    if kind < 0.75:
+        constant = chance.choice(tuple(CONSTANTS))
+        return Constant(chance.choice((*CONSTANTS[constant], None)), constant)
+    return Variable(chance.choice(RELATION.column_names))
+
+
+def _tried(chance: Random, depth: int) -> Term:
+    kind = chance.random()
+    if kind < 0.2:
+        return Cast(random_term(chance, depth - 1), chance.choice(TYPES))
+    if kind < 0.22:
+        return Skolem("f", (random_term(chance, depth - 1),))
+    return _call(chance, chance.choice(tuple(BUILTINS)), depth)
+
+
+def random_call(chance: Random, function: str, depth: int = 2) -> Term:
+    """A call of this function that analysis accepts."""
+    while True:
+        call = _call(chance, function, depth)
+        if is_legal(call):
+            return call
+
+
+def _call(chance: Random, function: str, depth: int) -> Term:
+    count = chance.choice((1, 1, 2, 2, 2, 3, 3, 4))
+    return Call(function, tuple(random_term(chance, depth - 1) for _ in range(count)))
+
+
+def is_legal(term: Term) -> bool:
+    try:
+        infer(term, VARIABLES, {})
+    except WhenceError:
+        return False
+    return True

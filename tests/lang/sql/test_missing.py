@@ -1,0 +1,116 @@
+"""Functions that Spark has and whence does not."""
+
+from __future__ import annotations
+
+import pytest
+
+import whence
+from whence.functions.builtin import BUILTINS
+from whence.lang.sql.calls import AGGREGATE_SYNONYMS, SYNONYMS
+from whence.lang.sql.missing import INSTEAD, missing
+
+TABLE = "CREATE TABLE r(x INT, y INT, z INT, s STRING, t STRING, d DATE, at TIMESTAMP)"
+
+
+def refusal(select: str) -> whence.WhenceError:
+    db = whence.connect()
+    db.execute(TABLE)
+    with pytest.raises(whence.WhenceError) as caught:
+        db.execute(f"CREATE VIEW v AS SELECT {select} AS c FROM r")
+    error = caught.value
+    assert error.span is not None
+    assert (error.span.line, error.span.column) == (1, len("CREATE VIEW v AS SELECT ") + 1)
+    return error
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        (
+            "explode(x)",
+            "explode(...) makes several rows of one, which is not supported",
+            "keep the elements in a table of their own, with a row for each",
+        ),
+        (
+            "row_number()",
+            "row_number is a window function, which is not supported",
+            "join with a GROUP BY of the same rows",
+        ),
+        ("LAG(x)", "LAG is a window function, which is not supported", "join with a GROUP BY of the same rows"),
+        (
+            "collect_list(x)",
+            "the aggregate collect_list(...) is not supported",
+            "keep a row for each value, and collect what db.query(...) gives",
+        ),
+        (
+            "percentile(x, 0.5)",
+            "the aggregate percentile(...) is not supported",
+            "aggregates are count, sum, avg, min and max",
+        ),
+        (
+            "map(x, y)",
+            "map(...) is not supported: there are no STRUCT and MAP values",
+            "give each part a column of its own",
+        ),
+        (
+            "transform(x, e -> e + 1)",
+            "transform(...) takes a lambda, which is not supported",
+            "define the whole of it in Python: db.function(...)",
+        ),
+        (
+            "now()",
+            "now() gives another value each time, so a view of it cannot be kept up to date",
+            "put the value into a table",
+        ),
+        (
+            "initcap(s)",
+            "initcap(...) is not supported",
+            "define it in Python: db.function('initcap', ..., returns=...)",
+        ),
+        ("to_date(s)", "to_date(...) is not supported", "write CAST(x AS DATE)"),
+        ("int(s)", "int(...) is not supported", "write CAST(x AS INT)"),
+        ("nvl2(x, y, z)", "nvl2(...) is not supported", "write if(isnotnull(x), y, z)"),
+    ],
+)
+def test_what_is_not_there_and_what_to_do(call: str, message: str, hint: str) -> None:
+    error = refusal(call)
+    assert isinstance(error, whence.UnsupportedError)
+    assert (error.message, error.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        ("uper(s)", "did you mean 'upper'?"),
+        ("lenght(s)", "did you mean 'length'?"),
+        ("cuont(x)", "did you mean 'count'?"),
+        ("typeof(x)", "register a Python function with db.function(...)"),
+        ("sum_all(x)", "register a Python function with db.function(...)"),
+        ("vat(x)", "register a Python function with db.function(...)"),
+    ],
+)
+def test_only_a_name_that_is_near_is_suggested(call: str, hint: str) -> None:
+    error = refusal(call)
+    assert isinstance(error, whence.UnknownNameError)
+    assert error.hint == hint
+
+
+@pytest.mark.parametrize("instead", INSTEAD.values(), ids=INSTEAD.keys())
+def test_what_is_advised_works(instead: str) -> None:
+    db = whence.connect()
+    db.execute(f"{TABLE}; CREATE VIEW v AS SELECT {instead} AS c FROM r")
+    db.insert("r", [(2, 3, 4, "a", "b", "2026-01-01", None)])
+    assert len(db.rows("v")) == 1
+
+
+def test_nothing_that_is_there_is_called_missing() -> None:
+    for name in (*BUILTINS, *SYNONYMS, *AGGREGATE_SYNONYMS):
+        assert missing(name, None) is None, name
+
+
+def test_a_python_function_takes_the_place() -> None:
+    db = whence.connect()
+    db.execute(TABLE)
+    db.function("initcap", lambda s: s.title(), returns="STRING")
+    db.execute("CREATE VIEW v AS SELECT initcap(s) AS c FROM r; INSERT INTO r (s) VALUES ('one two')")
+    assert db.rows("v") == {("One Two",)}

@@ -59,7 +59,9 @@ def run(sizes: Sizes) -> Report:
 
 def execute(program: str, environment: Mapping[str, str]) -> None:
     command = [sys.executable, "-c", program]
-    subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, check=True)  # noqa: S603 - the programs above
+    # Python keeps bytecode unless it is told not to; without, all modules would be parsed again in each process.
+    everywhere = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    subprocess.run(command, cwd=ROOT, env={**everywhere, **environment}, check=True)  # noqa: S603 - the programs above
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/python.sh
+. scripts/java.sh
 
 python=$(find_python) || {
     cat >&2 <<'TEXT'
@@ -32,4 +33,5 @@ say "installing whence and its dependencies into .venv (a minute the first time)
     printf '%s\n' "setup: the installation failed; pip's message is above. It needs to reach PyPI, or PIP_INDEX_URL." >&2
     exit 1
 }
+find_java
 say "done"

@@ -122,6 +122,35 @@ def test_it_says_what_to_type_when_nothing_helps(machine: Machine) -> None:
     assert not (machine.project / ".venv").exists()
 
 
+def test_java_is_installed_where_it_is_missing_or_old(machine: Machine) -> None:
+    machine.command("python3", BARE_PYTHON)
+    machine.command("id", "echo 0")
+    machine.command("apt-get", APT_GET)
+    machine.command("java", "cat {box}/java")
+    (machine.box / "java").write_text('openjdk version "11.0.1" 2018-10-16')
+    assert machine.setup().returncode == 0
+    assert "install -y -qq openjdk-17-jre-headless" in (machine.box / "apt.log").read_text()
+
+
+def test_without_java_there_is_a_word_about_spark(machine: Machine) -> None:
+    machine.command("python3", BARE_PYTHON)
+    machine.command("id", "echo 1000")
+    (machine.box / "package").touch()
+    done = machine.setup()
+    assert done.returncode == 0
+    assert "the Spark engine and its tests need Java 17 or newer" in done.stderr
+
+
+@pytest.mark.parametrize("version", ['openjdk version "17.0.15" 2025-04-15', 'java version "21" 2023-09-19 LTS'])
+def test_a_java_that_is_there_is_taken(machine: Machine, version: str) -> None:
+    machine.command("python3", BARE_PYTHON)
+    machine.command("java", "cat {box}/java")
+    (machine.box / "java").write_text(version)
+    (machine.box / "package").touch()
+    done = machine.setup()
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_real_python(machine: Machine) -> None:
     """Past the stand-ins: this interpreter is found, and judged new enough."""
     machine.command("python3", f'exec "{sys.executable}" "$@"')

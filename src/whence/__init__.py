@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whence import errors
+    from whence.cluster.decorators import Pipeline, materialized_view
     from whence.connecting import connect
     from whence.database import Database
     from whence.errors import (
@@ -37,6 +38,7 @@ __all__ = [
     "EvaluationError",
     "InternalError",
     "ParseError",
+    "Pipeline",
     "StateError",
     "StratificationError",
     "TypeMismatchError",
@@ -47,6 +49,7 @@ __all__ = [
     "__version__",
     "connect",
     "errors",
+    "materialized_view",
 ]
 
 
@@ -60,6 +63,8 @@ def __getattr__(name: str) -> object:
         return import_module("whence.connecting").connect
     if name == "Database":
         return import_module("whence.database").Database
+    if name in ("Pipeline", "materialized_view"):
+        return getattr(import_module("whence.cluster.decorators"), name)
     errors = import_module("whence.errors")
     return errors if name == "errors" else getattr(errors, name)
 

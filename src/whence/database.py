@@ -226,10 +226,12 @@ class Database:
 
     def _commit(self, changes: list[Insert | Delete]) -> Commit:
         with self._changing() as session:
-            draft = session.draft()
             for change in changes:
                 if session.definitions.table(change.relation.name) != change.relation:
                     raise StateError(f"table {change.relation.name!r} has changed since its rows were read")
+            session.expect(changes)
+            draft = session.draft()
+            for change in changes:
                 change.add_to(draft)
             return session.commit(draft)
 

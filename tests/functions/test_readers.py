@@ -1,15 +1,16 @@
-"""A reader gives what check_value gives, refusals included."""
+"""Readers give what check_value gives, refusals included."""
 
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 
 import pytest
 
 from whence.errors import DataError
-from whence.functions.readers import reader
+from whence.functions.readers import column_reader, reader
 from whence.functions.values import check_value
 from whence.model import types
 from whence.model.schema import Column
@@ -61,3 +62,30 @@ def test_as_check_value(kind: Type, nullable: bool) -> None:
     read = reader(column)
     for value in VALUES:
         assert outcome(read, value, column) == outcome(check_value, value, column), repr(value)
+
+
+@pytest.mark.parametrize("nullable", [True, False])
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_columns_as_check_value(kind: Type, nullable: bool) -> None:
+    column = Column("c", kind, nullable)
+    read_all = column_reader(column)
+    for value in VALUES:
+        for others in VALUES:
+            for values in ((value,), (value, others), (others, value, value)):
+                one_by_one = [outcome(check_value, each, column) for each in values]
+                refused = [each for each in one_by_one if each[0] == "refused"]
+                assert column_outcome(read_all, values) == (refused[:1] or one_by_one), values
+
+
+def column_outcome(
+    read_all: Callable[[Sequence[object]], Sequence[Value]], values: Sequence[object]
+) -> list[tuple[object, ...]]:
+    try:
+        return [("taken", type(each), repr(each)) for each in read_all(values)]
+    except DataError as error:
+        return [("refused", str(error))]
+
+
+def test_columns_that_need_no_change_come_back_as_they_are() -> None:
+    values = (Decimal("1.50"), None, Decimal("0.00"))
+    assert column_reader(Column("c", DecimalType(5, 2)))(values) is values

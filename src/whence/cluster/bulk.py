@@ -150,7 +150,7 @@ class BulkChecks:
 
     def _delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
         kept = self._home.keep(relation.name, rows)
-        return FrameDelta(relation, kept, self._home.rows(kept))
+        return FrameDelta(relation, kept, self._home.rows(kept), kept)
 
 
 def _is_wrong(column: schema.Column, value: Value) -> bool:

@@ -38,3 +38,8 @@ class StorageHome:
     def forget(self, frame: DataFrame) -> None:
         """Nobody reads it any more."""
         self._segments.pop(id(frame), None)
+
+    def discard(self, frame: DataFrame) -> None:
+        """Nobody reads it any more, and it is in no commit."""
+        _, segment = self._segments.pop(id(frame))
+        self._storage.discard([segment])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -67,8 +67,8 @@ class ClusterJournal:
         )
         self.batches = {}
 
-    def compact(self) -> None:
-        """Fold overlays that have grown large into their bases."""
+    def compact(self) -> Collection[str]:
+        """Fold overlays that have grown large into their bases, and say which."""
         registry = self._engine.registry
         tables: dict[str, NewTable] = {}
         for name in registry.names():
@@ -81,6 +81,7 @@ class ClusterJournal:
                 registry.change(name, Replaced(kept, segment.rows))
         if tables:
             self._storage.rewrite(tables)
+        return tables.keys()
 
     def close(self) -> None:
         self._storage.close()
@@ -155,10 +156,8 @@ class _Writing:
     def add_feed(self, seen: Mapping[str, Delta]) -> None:
         for name, delta in seen.items():
             if isinstance(delta, FrameDelta):
-                frame = delta.frame
-                if not self._home.has(frame):
-                    frame = self._home.keep(name, frame)
-                self.feed[name] = self._home.segment(frame)
+                kept = self._home.keep(name, delta.frame) if delta.kept is None else delta.kept
+                self.feed[name] = self._home.segment(kept)
             elif self._encoded.get(name) is delta:
                 self.feed[name] = self.logs[name]
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 
 import pyspark.sql.functions as functions
@@ -9,50 +10,85 @@ from pyspark.sql import DataFrame, SparkSession
 
 from whence.cluster.home import StorageHome
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import as_seen
+from whence.engines.spark.frames import as_seen, delta_frame, summed
 from whence.engines.spark.storage.segments import read_segment
 from whence.engines.spark.storage.store import Storage
 from whence.model.schema import Relation
+from whence.model.updates import CountedDelta, Delta
+
+# So many small changes are put on top of a view before it is made anew.
+MOST_CHANGES = 30
+LARGE_CHANGE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A published view: the segments below it, and frames of its rows at some version and of the changes since."""
+
+    segments: list[DataFrame]
+    parts: list[DataFrame]
 
 
 class Publisher:
-    """Shows a database's relations to a session that is not its own."""
+    """Shows a database's relations to sessions that are not its own."""
 
     def __init__(self, spark: SparkSession, engine: SparkEngine, storage: Storage, home: StorageHome) -> None:
-        self._spark = spark
+        self.spark = spark
         self._engine = engine
         self._storage = storage
         self._home = home
-        self._views: set[str] = set()
+        self._views: dict[str, _View] = {}
 
     def frame(self, relation: Relation) -> DataFrame:
         """The rows, copies included, under the names of their columns, as they are now."""
-        registry = self._engine.registry
-        columns = registry.codec(relation.name).columns
-        parts = [
-            read_segment(self._spark, self._storage.files, self._home.segment(frame), columns)
-            for frame in registry.kept_frames(relation.name)
-        ]
-        base = reduce(DataFrame.unionByName, parts) if parts else None
-        seen = as_seen(registry.frame_in(self._spark, relation.name, base), relation)
-        if not relation.distinct:
-            copies = functions.sequence(functions.lit(1), functions.col("n").cast("int"))
-            seen = seen.where("n > 0").withColumn("n", functions.explode(copies))
-        return seen.select([functions.col(f"c{at}").alias(name) for at, name in enumerate(relation.column_names)])
+        return _named(self._counted(self.spark, relation), relation)
 
-    def publish(self, relation: Relation) -> None:
-        """Let `spark.sql` see the relation as it is now."""
-        self.frame(relation).createOrReplaceTempView(_quoted(relation.name))
-        self._views.add(relation.name)
+    def publish(self, relation: Relation, change: Delta | None) -> None:
+        """Let `spark.sql` see the relation as it is now. `change` is what is different since it last did, if known."""
+        segments = self._engine.registry.kept_frames(relation.name)
+        view = self._views.get(relation.name)
+        is_old = view is None or view.segments != segments or len(view.parts) > MOST_CHANGES
+        if view is None or is_old or change is None or _is_large(change):
+            parts = [self._counted(self.spark, relation)]
+        else:
+            # A few rows more are quicker to hand to Spark than everything that has changed since the last compaction.
+            parts = [*view.parts, delta_frame(self.spark, relation, change)]
+        self._views[relation.name] = _View(list(segments), parts)
+        _named(summed(relation, parts), relation).createOrReplaceTempView(_quoted(relation.name))
+
+    def publish_in(self, spark: SparkSession, relation: Relation) -> None:
+        """Let another session see the relation as it is now."""
+        _named(self._counted(spark, relation), relation).createOrReplaceTempView(_quoted(relation.name))
 
     def withdraw(self, name: str) -> None:
-        if name in self._views:
-            self._spark.catalog.dropTempView(_quoted(name))
-            self._views.discard(name)
+        if self._views.pop(name, None) is not None:
+            self.spark.catalog.dropTempView(_quoted(name))
 
     def withdraw_all(self) -> None:
         for name in list(self._views):
             self.withdraw(name)
+
+    def _counted(self, spark: SparkSession, relation: Relation) -> DataFrame:
+        registry = self._engine.registry
+        columns = registry.codec(relation.name).columns
+        parts = [
+            read_segment(spark, self._storage.files, self._home.segment(frame), columns)
+            for frame in registry.kept_frames(relation.name)
+        ]
+        base = reduce(DataFrame.unionByName, parts) if parts else None
+        return as_seen(registry.frame_in(spark, relation.name, base), relation)
+
+
+def _named(counted: DataFrame, relation: Relation) -> DataFrame:
+    """Every row as often as it is there, under the names of the columns."""
+    if not relation.distinct:
+        copies = functions.sequence(functions.lit(1), functions.col("n").cast("int"))
+        counted = counted.where("n > 0").withColumn("n", functions.explode(copies))
+    return counted.select([functions.col(f"c{at}").alias(name) for at, name in enumerate(relation.column_names)])
+
+
+def _is_large(change: Delta) -> bool:
+    return isinstance(change, CountedDelta) or len(change) > LARGE_CHANGE
 
 
 def _quoted(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from whence.cluster.home import StorageHome
@@ -15,6 +16,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit, Delta
 from whence.session.batch import Delete, Insert
+from whence.session.clock import Clock, Tick
 from whence.session.draft import Contents, Draft, Key, key_of
 from whence.session.lifetimes import restored_lifetimes
 from whence.session.session import Session
@@ -34,12 +36,39 @@ class ClusterSession(Session):
         self.journal = self.cluster_journal
         self.history = ClusterHistory(storage, engine, keep_versions)
         self._resume()
-        self._shown = set(self.definitions.visible)
-        self._changed = set(self._shown)
+        self._shown = self.definitions.visible
+        self._changed: dict[str, Delta | None] = dict.fromkeys(self._shown)
 
     def commit(self, draft: Draft) -> Commit:
         commit = super().commit(draft)
-        self.cluster_journal.compact()
+        self._changed.update((name, None) for name in self.cluster_journal.compact() if name in self._shown)
+        return commit
+
+    def draft_at(self, tick: Tick | None) -> Draft:
+        """Changes that are to be made together with an advance."""
+        if tick is None:
+            return self.draft()
+        clock = Clock()
+        clock.set(tick)
+        return Draft(self._contents, clock)
+
+    def expire(self, draft: Draft, moment: datetime.datetime) -> None:
+        """Let rows leave whose time has come by then. Those that leave in the draft already do not leave twice."""
+        for name, lifetimes in self._lifetimes.items():
+            due = lifetimes.due(moment)
+            if due:
+                table = draft.table(self.definitions.relations[name])
+                left = {row: copies + table.delta.get(row, 0) for row, copies in due.items()}
+                table.expire({row: copies for row, copies in left.items() if copies > 0})
+
+    def bring(self, draft: Draft, stream: str, batch: int, tick: Tick | None) -> Commit:
+        """Commit a batch of a stream, and time with it. That it is here is known as soon as its rows are."""
+        self.cluster_journal.batches = {stream: batch}
+        try:
+            commit = self._change(draft, time.perf_counter(), tick=tick)
+        finally:
+            self.cluster_journal.batches = {}
+        self._changed.update((name, None) for name in self.cluster_journal.compact() if name in self._shown)
         return commit
 
     def expect(self, changes: Sequence[Insert | Delete]) -> None:
@@ -53,15 +82,19 @@ class ClusterSession(Session):
             elif relation.distinct or isinstance(change, Delete):
                 self.spark_engine.expect(relation.name, change.rows)
 
-    def take_changed(self) -> set[str]:
-        """The relations that have changed, come or gone since this was last asked."""
-        changed, self._changed = self._changed, set()
+    def take_changed(self) -> dict[str, Delta | None]:
+        """The relations that have changed, come or gone since this was last asked, with the change if it was one."""
+        changed, self._changed = self._changed, {}
         return changed
 
     def _publish(self, seen: Mapping[str, Delta], timestamp: datetime.datetime) -> None:
         super()._publish(seen, timestamp)
-        self._changed |= seen.keys() | (self._shown ^ self.definitions.visible.keys())
-        self._shown = set(self.definitions.visible)
+        visible = self.definitions.visible
+        for name, delta in seen.items():
+            is_known = self._shown.get(name) == visible[name] and name not in self._changed
+            self._changed[name] = delta if is_known else None
+        self._changed.update((name, None) for name in self._shown.keys() ^ visible.keys())
+        self._shown = visible
 
     def _resume(self) -> None:
         """Become what storage has kept."""

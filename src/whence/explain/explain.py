@@ -30,8 +30,10 @@ def explain(
 
     With `analyze` it tells, too, what the last commit cost each component.
     """
-    components = _below(name, analysis)
-    lines = [*_header(analysis.relations[name], analysis, engine, is_view=bool(components))]
+    components = components_below(name, analysis)
+    relation = analysis.relations[name]
+    size = rows(relation, engine.counts(name))
+    lines = [*header(relation, analysis, size, is_view=bool(components))]
     if components and isinstance(engine, LocalEngine):
         plans = [ComponentPlan(component, analysis.relations, functions, engine) for component in components]
         for number, plan in enumerate(plans, 1):
@@ -45,7 +47,7 @@ def explain(
     return Explanation("\n".join(lines))
 
 
-def _below(name: str, analysis: Analysis) -> list[Component]:
+def components_below(name: str, analysis: Analysis) -> list[Component]:
     """The components that a view needs, its own included, in the order in which they are maintained."""
     needed = {relation for relation in analysis.relations if owner(relation) == name}
     found = []
@@ -56,11 +58,11 @@ def _below(name: str, analysis: Analysis) -> list[Component]:
     return found[::-1]
 
 
-def _header(relation: Relation, analysis: Analysis, engine: Engine, *, is_view: bool) -> Iterator[str]:
+def header(relation: Relation, analysis: Analysis, size: str, *, is_view: bool) -> Iterator[str]:
+    """What a relation is, whichever engine keeps it."""
     columns = ", ".join(f"{column.name} {column.type}" for column in relation.columns)
     kind = "set" if relation.distinct else "bag"
     yield f"{relation.name}({columns})"
-    size = rows(relation, engine.counts(relation.name))
     where = "" if relation.span is None else f", at {place(relation.span)}"
     yield f"a {'view' if is_view else 'table'}, a {kind} of {size}{where}"
     if relation.ttl is not None:

@@ -31,7 +31,9 @@ def totals(delta: Delta) -> tuple[int, int]:
     """How many rows come with a change, and how many go, copies counted."""
     if isinstance(delta, CountedDelta):
         return delta.totals
-    return sum(n for n in delta.values() if n > 0), -sum(n for n in delta.values() if n < 0)
+    counts = delta.values()
+    coming = sum([n for n in counts if n > 0])
+    return coming, coming - sum(counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ from whence.sources.rows import row_text
 # The values of the key columns, without a tuple around them if there is only one.
 Key: TypeAlias = "Value | tuple[Value, ...]"
 
+# What a row goes by in a message, by its index.
+Place: TypeAlias = Callable[[int], str]
+ROW: Place = "rows[{}]".format
+
 KNOWN_RELATIONS = 1_000
 
 
@@ -60,13 +64,13 @@ class TableDraft:
             return int(self._holder(self._key_of(row)) == row)
         return self.contents.counts.get(row, 0) + self.delta.get(row, 0)
 
-    def insert(self, rows: Iterable[Row]) -> None:
+    def insert(self, rows: Iterable[Row], place: Place = ROW) -> None:
         for index, row in enumerate(rows):
             leaves = None if self.relation.ttl is None else expiry(self.relation, row, self.now)
             if self.clock.has_passed(leaves):
                 self.expired += 1
                 continue
-            is_there = self._is_there(row, index)
+            is_there = self._is_there(row, index, place)
             if leaves is not None:
                 self.events.append(Arrival(row, leaves))
             if not is_there:
@@ -74,13 +78,13 @@ class TableDraft:
             if self.window is not None:
                 self._make_room(self.window.insert(row))
 
-    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False) -> None:
+    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
         for index, row in enumerate(rows):
             if self.present(row):
                 self.remove(row, 1)
             elif not ignore_missing:
                 raise DataError(
-                    f"rows[{index}] is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
+                    f"{place(index)} is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
                     hint='missing="ignore" passes over rows that are not there',
                 )
 
@@ -113,7 +117,7 @@ class TableDraft:
         if self._key_of is not None:
             self.keys[self._key_of(row)] = row if copies > 0 else None
 
-    def _is_there(self, row: Row, index: int) -> bool:
+    def _is_there(self, row: Row, index: int, place: Place) -> bool:
         """Whether a row that comes adds nothing to a set. Raises where another one has its key."""
         if self._key_of is None:
             return self.relation.distinct and self.present(row) > 0
@@ -122,7 +126,7 @@ class TableDraft:
             return False
         if holder != row:
             raise DataError(
-                f"rows[{index}] has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
+                f"{place(index)} has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
                 f"{row_text(row)}",
                 related=[(f"the row with that key is {row_text(holder)}", None)],
                 hint="delete that row first; in the same batch the two make an update",

@@ -49,10 +49,7 @@ class AnsiSpark(Spark):
 
 def run_query(text: str, definitions: Definitions, table: Callable[[str], pa.Table]) -> pa.Table:
     """The query's answer. `table` gives the contents of a relation."""
-    source = Source("<query>", text)
-    tree = _one_query(source)
-    _check_functions(tree, definitions, source)
-    used = _relations(tree, definitions, source)
+    tree, used = checked_query(text, definitions)
     with duckdb.connect(":memory:", config=ISOLATION) as connection:
         for relation in used:
             connection.register(relation.name, table(relation.name))
@@ -61,6 +58,14 @@ def run_query(text: str, definitions: Definitions, table: Callable[[str], pa.Tab
             return _narrowed(answer.to_arrow_table(), answer.types)
         except duckdb.Error as error:
             raise _in_our_words(error, used) from None
+
+
+def checked_query(text: str, definitions: Definitions) -> tuple[exp.Expr, Sequence[Relation]]:
+    """A text that is one query over relations that there are, as a tree, and these relations."""
+    source = Source("<query>", text)
+    tree = _one_query(source)
+    _check_functions(tree, definitions, source)
+    return tree, _relations(tree, definitions, source)
 
 
 def _one_query(source: Source) -> exp.Expr:

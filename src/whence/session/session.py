@@ -13,6 +13,7 @@ from whence.model.program import Program
 from whence.model.schema import Relation, is_auxiliary
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Delta, Update, totals
+from whence.session.batch import Delete, Insert
 from whence.session.clock import Clock, Tick, wall_clock
 from whence.session.definitions import Definitions
 from whence.session.draft import Contents, Draft, Key, key_of
@@ -46,6 +47,9 @@ class Session:
 
     def draft(self) -> Draft:
         return Draft(self._contents, self.clock)
+
+    def expect(self, changes: Sequence[Insert | Delete]) -> None:
+        """These changes are about to be drafted. Everything is at hand here."""
 
     def commit(self, draft: Draft) -> Commit:
         """The changes happen, all or none."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from whence.analysis.analyze import Analysis
 from whence.engines.engine import Functions
 from whence.engines.local.maintainer import Maintainer
-from whence.engines.local.store import Store
+from whence.engines.local.store import Store, table_store
 from whence.engines.reference.evaluate import NO_FUNCTIONS, evaluate
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.model.types import Row
@@ -32,7 +32,12 @@ class Driver:
         self.limits = limits
         derived = {name for component in analysis.components if component.rules for name in component.relations}
         self.base = [name for name in analysis.relations if name not in derived]
-        self.stores = {name: Store(base.get(name, {})) for name in analysis.relations}
+        self.stores = {
+            name: table_store(relation) if name in self.base else Store()
+            for name, relation in analysis.relations.items()
+        }
+        for name, rows in base.items():
+            self.stores[name].apply(rows)
         self.maintainers: list[tuple[Sequence[str], Maintainer]] = []
         for component in analysis.components:
             if component.rules:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from operator import itemgetter
 from random import Random
 
 from tests.engines.local.counting_driver import Driver
@@ -13,7 +14,7 @@ from whence.analysis.analyze import Analysis, analyze
 from whence.errors import WhenceError
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Program
-from whence.model.schema import Column
+from whence.model.schema import Column, Relation
 from whence.model.types import Row, Value
 from whence.model.updates import Delta
 
@@ -22,6 +23,8 @@ BASE = """
 .decl b(x: INT, y: DOUBLE nullable) bag
 .decl c(x: DECIMAL(6,2), y: STRING nullable) bag
 .decl d(x: BIGINT, y: DATE, z: DOUBLE)
+.decl e(x: INT, y: INT, z: DOUBLE nullable) key(x)
+.decl f(x: INT nullable, y: INT, z: STRING) key(z, y)
 """
 VALUES: dict[str, Sequence[Value]] = {
     "INT": (0, 1, 2, 3),
@@ -52,7 +55,7 @@ class Generator:
 
     def __init__(self, chance: Random) -> None:
         self.chance = chance
-        self.arities = {"a": 2, "b": 2, "c": 2, "d": 3}
+        self.arities = {"a": 2, "b": 2, "c": 2, "d": 3, "e": 3, "f": 3}
 
     def program(self) -> Analysis:
         text = BASE
@@ -139,6 +142,8 @@ def random_value(chance: Random, column: Column) -> Value:
 
 def random_delta(chance: Random, driver: Driver, name: str) -> Delta:
     relation, there = driver.analysis.relations[name], driver.stores[name].counts
+    if relation.key:
+        return random_keyed_delta(chance, relation, there)
     delta: dict[Row, int] = {}
     for _ in range(chance.choice((1, 1, 2, 5))):
         if there and chance.random() < 0.5:
@@ -151,3 +156,27 @@ def random_delta(chance: Random, driver: Driver, name: str) -> Delta:
             elif row not in there:
                 delta[row] = 1
     return delta
+
+
+def random_keyed_delta(chance: Random, relation: Relation, there: Mapping[Row, int]) -> Delta:
+    """Rows come, go, and change in some columns; no key changes twice."""
+    key = itemgetter(*(relation.column_names.index(name) for name in relation.key))
+    holders = {key(row): row for row in there}
+    taken = set()
+    steps: list[tuple[Row, int]] = []
+    for _ in range(chance.choice((1, 1, 2, 5))):
+        row = tuple(random_value(chance, column) for column in relation.columns)
+        if key(row) in taken:
+            continue
+        taken.add(key(row))
+        holder = holders.get(key(row))
+        if holder is None:
+            steps.append((row, 1))
+        elif chance.random() < 0.3:
+            steps.append((holder, -1))
+        else:
+            changed = tuple(chance.choice(pair) for pair in zip(holder, row, strict=True))
+            if changed != holder:
+                steps += [(holder, -1), (changed, 1)]
+    chance.shuffle(steps)
+    return dict(steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.engines.local.counting_driver import Driver
 from whence.analysis.analyze import analyze
 from whence.engines.engine import Function, Functions
 from whence.engines.local.counting.counting import Counting
-from whence.engines.local.store import Key, Store
+from whence.engines.local.store import Key, Lookup, Store
 from whence.errors import EvaluationError
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Signature
@@ -149,6 +149,16 @@ class CountingStore(Store):
         CountingStore.looked_at += len(found)
         return found
 
+    def lookup(self, positions: tuple[int, ...]) -> Lookup:
+        look_up = super().lookup(positions)
+
+        def counting(key: Key) -> Collection[Row]:
+            found = look_up(key)
+            CountingStore.looked_at += len(found)
+            return found
+
+        return counting
+
 
 @pytest.mark.parametrize(
     "rules",
@@ -160,6 +170,11 @@ class CountingStore(Store):
     ],
 )
 def test_a_change_looks_only_at_rows_it_joins(rules: str) -> None:
+    looked_at = rows_looked_at(rules, {"e": {(100, 101): -1, (100, 250): 1}, "f": {(200, 202): -1}})
+    assert 0 < looked_at < 50
+
+
+def rows_looked_at(rules: str, deltas: Mapping[str, Delta]) -> int:
     made = driver(rules, e={(x, x + 1): 1 for x in range(300)}, f={(x, x + 2): 1 for x in range(300)})
     for name, store in made.stores.items():
         counting = CountingStore(store.counts)
@@ -170,5 +185,43 @@ def test_a_change_looks_only_at_rows_it_joins(rules: str) -> None:
     maintainer.build()
     maintainer.settle()
     CountingStore.looked_at = 0
-    maintainer.apply({"e": {(100, 101): -1, (100, 250): 1}, "f": {(200, 202): -1}})
-    assert CountingStore.looked_at < 50
+    maintainer.apply(deltas)
+    return CountingStore.looked_at
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "v(x, z) :- e(x, y), f(x, z), y < 400.",
+        "v(x, z) :- e(x, y), f(x, z), y + 1 != 7.",
+        "v(x, z, t) :- e(x, y), f(x, z), t = sign(y).",
+        "v(x, count<*>) :- e(x, _), f(x, _).",
+    ],
+)
+def test_what_the_rule_does_not_see_is_not_followed(rules: str) -> None:
+    assert rows_looked_at(rules, {"e": {(100, 101): -1, (100, 250): 1}}) == 0
+    assert rows_looked_at(rules, {"e": {(100, 101): -1}}) > 0
+
+
+def test_a_row_stands_for_one_that_came_in_its_place() -> None:
+    made = driver("v(x, z) :- e(x, y), f(x, z), y < 10. w(x, y) :- e(x, y), e(y, x).", e={(1, 2): 1}, f={(1, 7): 1})
+    # For v nothing happens to e, and its other literal meets the row from before.
+    assert changes(made, e={(1, 2): -1, (1, 3): 1}, f={(1, 8): 1}) == {(1, 8): 1}
+    assert changes(made, e={(1, 3): -1, (1, 4): 1}, f={(1, 7): -1}) == {(1, 7): -1}
+    # Out of sight and back.
+    assert changes(made, e={(1, 4): -1, (1, 11): 1}, f={(1, 9): 1}) == {(1, 8): -1}
+    assert changes(made, e={(1, 11): -1, (1, 5): 1}) == {(1, 8): 1, (1, 9): 1}
+    # Two that look the same, one of which goes.
+    assert changes(made, e={(1, 6): 1}) == {}
+    assert changes(made, e={(1, 5): -1, (1, 6): -1, (1, 7): 1}) == {}
+    assert changes(made, e={(1, 7): -1}) == {(1, 8): -1, (1, 9): -1}
+
+
+def test_rows_of_a_key_change_places() -> None:
+    rules = ".decl k(x: INT, y: INT) key(x)\nv(x, y, z) :- e(x, z), k(z, y)."
+    made = driver(rules, e={(1, 1): 1, (2, 2): 1}, k={(1, 5): 1, (2, 6): 1})
+    assert changes(made, k={(1, 6): 1, (1, 5): -1, (2, 6): -1, (2, 5): 1}) == {
+        (1, 5, 1): -1, (2, 6, 2): -1, (1, 6, 1): 1, (2, 5, 2): 1
+    }  # fmt: skip
+    assert changes(made, k={(1, 6): -1}, e={(1, 1): -1, (3, 1): 1}) == {(1, 6, 1): -1}
+    assert changes(made, k={(1, 9): 1}, e={(2, 2): -1}) == {(3, 9, 1): 1, (2, 5, 2): -1}

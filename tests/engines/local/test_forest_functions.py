@@ -10,6 +10,7 @@ from whence.database import Database
 from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forest.maintainer import ForestMaintainer
 from whence.engines.reference.fixpoint import Limits
+from whence.session.session import Session
 
 LINK = ".decl link(x: INT, y: INT)"
 COMPILED = "recursive: a compiled proof forest"
@@ -18,7 +19,7 @@ COMPILED = "recursive: a compiled proof forest"
 def both(rules: str, limits: Limits | None = None) -> tuple[Database, Database, LocalEngine]:
     """The reference engine, and the local one with the same program."""
     engine = LocalEngine("auto", limits or Limits())
-    local, oracle = Database(engine), Twin("reference").db
+    local, oracle = Database(Session(engine)), Twin("reference").db
     for db in (local, oracle):
         db.function("picky", picky, returns="INT")
         db.execute("CREATE TABLE n(x INT NOT NULL); CREATE TABLE d(x INT NOT NULL)")

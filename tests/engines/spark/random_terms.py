@@ -46,7 +46,8 @@ VALUES: dict[Type, Sequence[Value]] = {
     FINE: tuple(units(FINE, each) for each in (0, 1, 10**30, 5 * 10**29, 1 - 10**38)),
     BOOLEAN: (True, False),
     DATE: tuple(
-        datetime.date(*each) for each in ((1, 1, 1), (1582, 10, 10), (1969, 12, 31), (2024, 2, 29), (2024, 12, 31), (9999, 12, 31))
+        datetime.date(*each)
+        for each in ((1, 1, 1), (1582, 10, 10), (1969, 12, 31), (2024, 2, 29), (2024, 12, 31), (9999, 12, 31))
     ),
     TIMESTAMP: tuple(
         datetime.datetime(*each)
@@ -77,9 +78,7 @@ CONSTANTS: dict[Type, Sequence[Value]] = {
 
 
 def random_row(chance: Random) -> Row:
-    return tuple(
-        None if chance.random() < 0.15 else random_value(chance, column.type) for column in RELATION.columns
-    )
+    return tuple(None if chance.random() < 0.15 else random_value(chance, column.type) for column in RELATION.columns)
 
 
 def random_value(chance: Random, kind: Type) -> Value:

@@ -20,7 +20,7 @@ from whence.engines.spark.storage.changes import Change, NewTable
 from whence.engines.spark.storage.columns import columns_of_arrow, columns_of_frame
 from whence.engines.spark.storage.feeds import feed_entries, feed_frame
 from whence.engines.spark.storage.files import Files, open_files
-from whence.engines.spark.storage.hadoop_files import HadoopFiles
+from whence.engines.spark.storage.hadoop_files import HadoopFiles, home_directory
 from whence.engines.spark.storage.local_files import LocalFiles
 from whence.engines.spark.storage.store import Storage
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
@@ -29,10 +29,13 @@ from whence.model.schema import Column, Relation
 from whence.model.types import INT, STRING, Row
 from whence.session.history import Entry, changes
 
+# A name that has to be escaped in addresses.
+STATE = "a state%20#ü"
+
 
 @pytest.fixture
 def storage(spark: SparkSession, tmp_path: Path) -> Iterator[Storage]:
-    storage = Storage.open(spark, str(tmp_path / "state"))
+    storage = Storage.open(spark, str(tmp_path / STATE))
     yield storage
     storage.close()
 
@@ -42,7 +45,7 @@ class TestHadoop:
 
     @pytest.fixture
     def files(self, spark: SparkSession, tmp_path: Path) -> HadoopFiles:
-        return HadoopFiles(spark, f"file:{tmp_path}/root")
+        return HadoopFiles(spark, f"file:{tmp_path}/a root%20#ü")
 
     def test_it_does_what_local_files_do(self, files: HadoopFiles, tmp_path: Path) -> None:
         local = LocalFiles(tmp_path / "local")
@@ -50,10 +53,10 @@ class TestHadoop:
             self._use(each)
         root, other = (
             {path.relative_to(top): path.is_file() and path.read_bytes() for path in top.rglob("*")}
-            for top in (tmp_path / "root", tmp_path / "local")
+            for top in (tmp_path / "a root%20#ü", tmp_path / "local")
         )
         assert root == other
-        assert files.root == f"file:{tmp_path}/root"
+        assert files.root == f"file:{tmp_path}/a root%20#ü"
 
     def _use(self, files: Files) -> None:
         assert files.entries("") == []
@@ -99,6 +102,27 @@ class TestHadoop:
         assert all(files.read(f"{number}") == f"{racer}".encode() for number, racer in won)
         assert len(files.entries("")) == 40
 
+    @pytest.mark.parametrize("scheme", ["gs", "hdfs"])
+    def test_other_ways_to_create(self, files: HadoopFiles, monkeypatch: pytest.MonkeyPatch, scheme: str) -> None:
+        """What is done elsewhere, as far as a disk can do it: a local rename cannot tell that a name is taken."""
+        monkeypatch.setattr(files, "_scheme", scheme)
+        files.make_directory("")
+        assert files.create("file", b"bytes")
+        assert files.read("file") == b"bytes"
+        assert [entry.name for entry in files.entries("")] == ["file"]
+        if scheme == "gs":
+            assert not files.create("file", b"other")
+            assert files.read("file") == b"bytes"
+        with pytest.raises(OSError, match=r"No such file|does not exist"):
+            files.create("nowhere/file", b"bytes")
+
+    def test_a_store_without_conditions_is_refused(
+        self, files: HadoopFiles, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(files, "_scheme", "s3a")
+        with pytest.raises(StateError, match="the connector for s3a: cannot create a file only where there is none"):
+            Storage(spark, files, 1000)
+
     def test_commits(self, files: HadoopFiles, spark: SparkSession) -> None:
         first = Storage(spark, files, 1000)
         for _ in range(11):
@@ -115,6 +139,7 @@ class TestHadoop:
         with pytest.raises(StateError, match=r"the database in nowhere://x/y cannot be opened: .*nowhere"):
             Storage.open(spark, "nowhere://x/y")
         assert isinstance(open_files(spark, str(tmp_path)), LocalFiles)
+        assert home_directory(spark) == f"file:{Path.home()}"
 
 
 class TestSegments:
@@ -156,7 +181,7 @@ class TestSegments:
         tables = {"t": NewTable("rows", columns, segments=(segment, empty))}
         storage.commit(Change(timestamp=timestamp(1), tables=tables, appended={"t": [more]}, feed={"t": segment}))
         storage.close()
-        again = Storage.open(spark, str(tmp_path / "state"))
+        again = Storage.open(spark, str(tmp_path / STATE))
         table = again.current.tables["t"]
         assert sum(again.read_segment(each, table.columns).count() for each in table.segments) == 20
         again.close()
@@ -164,7 +189,7 @@ class TestSegments:
     def test_other_bytes_are_never_taken_for_rows(self, spark: SparkSession, storage: Storage, tmp_path: Path) -> None:
         frame = spark.range(1000).selectExpr("id AS c0", "1L AS n").coalesce(1)
         segment = storage.write_segment(frame)
-        directory = tmp_path / "state" / segment.path
+        directory = tmp_path / STATE / segment.path
         (file,) = directory.glob("part-*")
         # Hadoop's own checksums are there on a local disk only.
         for other in directory.glob(".*.crc"):
@@ -176,9 +201,11 @@ class TestSegments:
                 storage.read_segment(segment, columns_of_frame(frame.schema)).toArrow()
 
     def test_a_disk_that_does_not_take_them(self, spark: SparkSession, storage: Storage, tmp_path: Path) -> None:
-        (tmp_path / "state" / "segments").rmdir()
-        (tmp_path / "state" / "segments").write_text("in the way")
-        with pytest.raises(StateError, match=r"rows could not be written to .*state: ") as caught:
+        (tmp_path / STATE / "segments").rmdir()
+        (tmp_path / STATE / "segments").write_text("in the way")
+        with pytest.raises(
+            StateError, match=r"rows could not be written to .*: Parent path is not a directory"
+        ) as caught:
             storage.write_segment(spark.range(10).toDF("c0"))
         assert caught.value.hint == "nothing has happened; the database can be read as before"
 

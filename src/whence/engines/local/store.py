@@ -69,11 +69,9 @@ class Store:
         changed: list[tuple[Row, int]] = []
         if counts:
             for row, change in delta.items():
-                count = counts.get(row, 0) + change
+                count = counts.pop(row, 0) + change
                 if count:
                     counts[row] = count
-                else:
-                    del counts[row]
                 changed.append((row, count))
         else:
             counts.update(delta)

@@ -31,9 +31,13 @@ class Body:
         bound: set[str] = set()
         found: Iterable[Binding] = [({}, 1)]
         for step, awaited in zip(steps, self._awaited(steps), strict=True):
-            extend = self._extension(step, bound, tables)
-            bound = (bound | binds(step)) & awaited
-            found = _merged((each for binding in found for each in extend(*binding)), sorted(bound))
+            extended = _extended(found, self._extension(step, bound, tables))
+            bound |= binds(step)
+            if step is steps[-1]:
+                return extended
+            # What nothing needs any more would multiply with all that follows.
+            found = list(extended) if bound <= awaited and not _skips(step) else _merged(extended, bound & awaited)
+            bound &= awaited
         return iter(found)
 
     def _awaited(self, steps: Sequence[Step]) -> list[set[str]]:
@@ -57,11 +61,18 @@ class Body:
                 return _test(self.scope.compute(as_term(literal)))
 
 
-def _merged(bindings: Iterable[Binding], names: Sequence[str]) -> list[Binding]:
-    """The bindings as far as these variables go: those that differ in others only count together.
+def _extended(bindings: Iterable[Binding], extend: Extension) -> Iterator[Binding]:
+    return (each for binding in bindings for each in extend(*binding))
 
-    What a body needs no longer would otherwise multiply with all that follows.
-    """
+
+def _skips(step: Step) -> bool:
+    """Whether rows that differ can give the same binding."""
+    return isinstance(step, Match) and any(isinstance(term, Wildcard) for term in step.atom.terms)
+
+
+def _merged(bindings: Iterable[Binding], needed: set[str]) -> list[Binding]:
+    """The bindings as far as these variables go: those that differ in others only count together."""
+    names = sorted(needed)
     sums: dict[tuple[Value, ...], int] = {}
     for environment, count in bindings:
         values = tuple([environment[name] for name in names])

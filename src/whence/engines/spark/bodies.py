@@ -85,9 +85,8 @@ class _Joining:
         self._columns: dict[str, str] = {}
         self._made = 0
         self.terms = Terms(self._columns, self._types, functions)
-        # One way to satisfy nothing at all.
-        self.frame = session.range(1, numPartitions=1).select()
-        self._joined = False
+        # Before any step, there is one way to satisfy nothing at all.
+        self._nothing = self.frame = session.range(1, numPartitions=1).select()
 
     def probe(self, step: Probe, frame: DataFrame) -> None:
         """Every binding with the rows under its keys."""
@@ -105,9 +104,8 @@ class _Joining:
             ),
         )
         conditions = list(self._equal(step.keys, sides))
-        if not self._joined:
+        if self.frame is self._nothing:
             self.frame = right.where(_all(conditions)) if conditions else right
-            self._joined = True
         elif conditions:
             self.frame = self.frame.join(right, _all(conditions))
         else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import pyspark.sql.functions as F
 from pyspark.sql import DataFrame
 
 from whence.analysis.components import Component
@@ -16,12 +17,15 @@ from whence.engines.reference.fixpoint import Limits
 from whence.engines.spark.absorption import FlatAbsorption, Run
 from whence.engines.spark.counting import Outcome, PagedCounting, PagedGroups, PagedTally, PagedView, bodies_of
 from whence.engines.spark.payloads import totals_payload
-from whence.engines.spark.recursion.build import build
+from whence.engines.spark.recursion.building import build
 from whence.engines.spark.registry import Changed, Registry, StateChange, readable
 from whence.engines.spark.state import Counted
 from whence.engines.spark.views import derive
 from whence.model.schema import Column, Relation
 from whence.model.updates import Delta
+
+
+ASKED_FOR = "that was asked for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,14 @@ class Followed:
 
     seen: Mapping[str, Delta] = field(default_factory=dict)
     states: Mapping[str, StateChange] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """A frame for each state of a component. Several are computed from each one in `shared`."""
+
+    states: Mapping[str, DataFrame]
+    shared: tuple[DataFrame, ...] = ()
 
 
 class ComponentPlan(Protocol):
@@ -50,8 +62,8 @@ class ComponentPlan(Protocol):
     def try_change(self, inputs: Mapping[str, Delta]) -> Followed:
         """What follows when the relations it reads change like this, in the driver."""
 
-    def derive(self, frames: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
-        """The component from nothing, on the cluster: a frame for each of its states."""
+    def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
+        """The component from nothing, on the cluster."""
 
 
 def plan_for(
@@ -60,10 +72,11 @@ def plan_for(
     functions: Functions,
     registry: Registry,
     limits: Limits,
+    maintenance: str,
 ) -> ComponentPlan:
     """Give a component its states, empty ones, and a plan to fill and keep them."""
     if component.recursive:
-        return RecursivePlan(component, relations, functions, registry, limits)
+        return RecursivePlan(component, relations, functions, registry, limits, maintenance)
     return CountingPlan(component, relations, functions, registry)
 
 
@@ -96,7 +109,7 @@ class CountingPlan:
     def try_change(self, inputs: Mapping[str, Delta]) -> Followed:
         return self._followed(self._counting.apply(inputs))
 
-    def derive(self, frames: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
+    def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
         derived = derive(self.component, self._relations, self._functions, frames)
         states = {self._name: derived.frame}
         if derived.groups is not None:
@@ -104,7 +117,7 @@ class CountingPlan:
         for number, members in derived.members.items():
             named = members.withColumnsRenamed({"value": f"k{self._width}", "copies": "n"})
             states[self._members[number]] = _positional(named)
-        return states
+        return Derivation(states, derived.shared)
 
     def _grouped(self, relation: Relation, registry: Registry) -> PagedView:
         bodies = bodies_of(self.component, self._relations, self._functions)
@@ -150,6 +163,7 @@ class RecursivePlan:
         functions: Functions,
         registry: Registry,
         limits: Limits,
+        maintenance: str,
     ) -> None:
         self.component = component
         self._relations = relations
@@ -160,7 +174,7 @@ class RecursivePlan:
         self.states = [*own, *reads(component)]
         stores = _stores(component, relations, registry)
         self._absorption = FlatAbsorption(component, relations, functions, stores, own, limits)
-        self.refusal = self._absorption.refusal
+        self.refusal = ASKED_FOR if maintenance == "recompute" else self._absorption.refusal
 
     def try_build(self) -> Followed:
         return _followed(self._absorption.build())
@@ -168,8 +182,11 @@ class RecursivePlan:
     def try_change(self, inputs: Mapping[str, Delta]) -> Followed:
         return _followed(self._absorption.apply(inputs))
 
-    def derive(self, frames: Mapping[str, DataFrame]) -> Mapping[str, DataFrame]:
-        return build(self.component, self._relations, self._functions, frames, self._limits)
+    def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
+        built = build(self.component, self._relations, self._functions, frames, self._limits)
+        # With their count they can be read as a change, too.
+        one = F.lit(1).cast("bigint")
+        return Derivation({name: frame.withColumn("n", one) for name, frame in built.items()})
 
 
 def _stores(component: Component, relations: Mapping[str, Relation], registry: Registry) -> dict[str, Readable]:

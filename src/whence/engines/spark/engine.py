@@ -9,16 +9,19 @@ from functools import cached_property
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.analysis.analyze import Analysis
+from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.engine import kept_components, reads
 from whence.engines.local.store import Key
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.engines.spark.absorption import RebuildError
-from whence.engines.spark.components import ComponentPlan, Followed, plan_for
+from whence.engines.spark.components import ComponentPlan, Derivation, Followed, plan_for
+from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.fetching import Fetcher
 from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame, difference, negated, summed
 from whence.engines.spark.paging import DEFAULT_PAGING, Paging, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.phases import Phases
 from whence.engines.spark.registry import (
     COUNTS,
     Appended,
@@ -31,11 +34,12 @@ from whence.engines.spark.registry import (
     readable,
 )
 from whence.engines.spark.types import rows_from_arrow
+from whence.engines.spark.work import Work
 from whence.errors import EvaluationError, WhenceError
 from whence.model.program import Program
 from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.model.updates import Delta, Update
+from whence.model.updates import Delta, Update, totals
 
 
 @dataclass
@@ -70,9 +74,9 @@ class SparkEngine:
         self._functions: Functions = {}
         self.registry = Registry(spark, paging)
         self._plans: dict[tuple[str, ...], ComponentPlan] = {}
-        self._fetcher = Fetcher()
-        self._tries = 0
-        self._rebuilt = 0
+        self._fetcher = Fetcher(spark)
+        self._phases = Phases(spark)
+        self._works: dict[tuple[str, ...], Work] = {}
         # What has changed in the states since this was last asked for.
         self.unwritten: dict[str, list[StateChange]] = {}
 
@@ -93,7 +97,7 @@ class SparkEngine:
                 plans[names] = self._plans[names]
                 registry.adopt(self.registry, plans[names].own)
             else:
-                plans[names] = plan_for(component, analysis.relations, functions, registry, self._limits)
+                plans[names] = self._plan_for(component, analysis, functions, registry)
                 first = self._build(plans[names], registry)
                 for name, change in first.states.items():
                     registry.change(name, change)
@@ -126,7 +130,7 @@ class SparkEngine:
                 registry.add_counted(names[0], analysis.relations[names[0]])
                 own: Sequence[str] = names
             else:
-                plans[names] = plan_for(component, analysis.relations, functions, registry, self._limits)
+                plans[names] = self._plan_for(component, analysis, functions, registry)
                 own = plans[names].own
             if all(name in stored for name in own):
                 for name in own:
@@ -153,7 +157,20 @@ class SparkEngine:
         return _Contents(self, relation)
 
     def metrics(self) -> Mapping[str, int | float]:
-        return {"components": self._touched, "jobs": self._fetcher.jobs, "tries": self._tries, "rebuilt": self._rebuilt}
+        """`jobs` are Spark's; `derived_anew` counts the components that were derived on the cluster."""
+        return {
+            "components": len(self._works),
+            "jobs": self._phases.jobs,
+            "tries": sum(work.tries for work in self._works.values()),
+            "derived_anew": sum(work.on_cluster is not None for work in self._works.values()),
+        }
+
+    def plan(self, component: Component) -> ComponentPlan:
+        return self._plans[component.relations]
+
+    def work(self, component: Component) -> Work | None:
+        """What the last change cost a component; None if it did not touch it."""
+        return self._works.get(component.relations)
 
     def frame(self, relation: str) -> DataFrame:
         """What readers see of a relation: `c0`, `c1`, ... and `n`, each row once."""
@@ -189,86 +206,116 @@ class SparkEngine:
         self._ask([relation])
 
     def _begin(self) -> None:
-        self._touched = self._tries = self._rebuilt = 0
-        self._fetcher = Fetcher()
+        self._works = {}
+        self._phases = Phases(self.spark)
+
+    def _plan_for(
+        self, component: Component, analysis: Analysis, functions: Functions, registry: Registry
+    ) -> ComponentPlan:
+        return plan_for(component, analysis.relations, functions, registry, self._limits, self._maintenance)
 
     def _carry_on(self, plan: ComponentPlan, effects: Effects, registry: Registry) -> None:
         inputs = {name: effects.seen[name] for name in reads(plan.component) if name in effects.seen}
         if inputs:
-            self._touched += 1
-            effects.add(self._follow(plan, inputs, registry))
+            work = self._works[plan.component.relations] = Work()
+            with work.measured(inputs.values()):
+                followed = self._follow(plan, inputs, registry, work)
+            work.rows_out = sum(sum(totals(delta)) for delta in followed.seen.values())
+            effects.add(followed)
 
     def _build(self, plan: ComponentPlan, registry: Registry) -> Followed:
         """A new component, over what the states hold."""
-        self._touched += 1
-        sizes = [len(registry[name].base) for name in reads(plan.component)]
-        if plan.refusal is None and sum(sizes) <= self._paging.whole:
-            try:
-                return self._in_driver(plan, plan.try_build, registry)
-            except (TooLargeError, RebuildError):
-                registry.forget()
-        return self._on_cluster(plan, {}, registry)
+        work = self._works[plan.component.relations] = Work()
+        with work.measured(()):
+            work.rows_in = sum(len(registry[name].counts) for name in reads(plan.component))
+            work.on_cluster = plan.refusal
+            if work.on_cluster is None and work.rows_in <= self._paging.whole:
+                try:
+                    return self._in_driver(plan, plan.try_build, registry, work)
+                except (TooLargeError, RebuildError):
+                    registry.forget()
+            work.on_cluster = work.on_cluster or "it was new, and large"
+            return self._on_cluster(plan, {}, registry)
 
-    def _follow(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
-        if plan.refusal is None and not any(isinstance(delta, FrameDelta) for delta in inputs.values()):
+    def _follow(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
+        """In the driver if it can be done there; if not, `work` tells why."""
+        work.on_cluster = plan.refusal
+        if work.on_cluster is None and any(isinstance(delta, FrameDelta) for delta in inputs.values()):
+            work.on_cluster = "the change was large"
+        if work.on_cluster is None:
             try:
-                return self._in_driver(plan, lambda: plan.try_change(inputs), registry)
-            except (TooLargeError, RebuildError):
-                registry.forget()
+                return self._in_driver(plan, lambda: plan.try_change(inputs), registry, work)
+            except TooLargeError:
+                work.on_cluster = "the change touched too many rows"
+            except RebuildError:
+                work.on_cluster = "a relation that it reads has rows with a count below zero"
             except EvaluationError:
                 if not plan.component.recursive:
                     raise
-                # Perhaps only the search for derivations came across values for which the rules fail.
-                registry.forget()
+                work.on_cluster = "its rules fail for values that only the search for derivations comes across"
+            registry.forget()
         return self._on_cluster(plan, inputs, registry)
 
-    def _in_driver(self, plan: ComponentPlan, attempt: Callable[[], Followed], registry: Registry) -> Followed:
+    def _in_driver(
+        self, plan: ComponentPlan, attempt: Callable[[], Followed], registry: Registry, work: Work
+    ) -> Followed:
         """Try until no row is missing. What a try without all rows comes to, an error included, does not count."""
         while True:
-            self._tries += 1
+            work.tries += 1
             error: WhenceError | RebuildError | None = None
             followed = Followed()
             try:
                 followed = attempt()
             except (WhenceError, RebuildError) as raised:
                 error = raised
-            if not self._ask(plan.states, registry):
+            if not self._ask(plan.states, registry, plan.component.relations[0]):
                 if error is not None:
                     raise error
                 return followed
 
-    def _ask(self, states: Iterable[str], registry: Registry | None = None) -> bool:
+    def _ask(self, states: Sequence[str], registry: Registry | None = None, view: str | None = None) -> bool:
         """Fetch what states miss; False if it is nothing."""
         questions = (registry or self.registry).questions(states)
         if questions:
-            self._fetcher.ask(questions)
+            with self._phases.phase(view or states[0], "fetch what the change touches"):
+                self._fetcher.ask(questions)
         return bool(questions)
 
     def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
         """Derive a component from nothing, over the relations it reads as they are after a change."""
-        self._rebuilt += 1
         frames = {}
         for name in reads(plan.component):
             relation = registry[name].relation
             frames[name] = as_seen(registry.frame(name), relation)
             if name in inputs:
                 frames[name] = summed(relation, [frames[name], delta_frame(self.spark, relation, inputs[name])])
-        states: dict[str, StateChange] = {}
-        seen: dict[str, Delta] = {}
-        for name, frame in plan.derive(frames).items():
-            kept = self._home.keep(name, frame)
-            states[name] = Replaced(kept, self._home.rows(kept))
-            if name in plan.component.relations:
-                relation = registry[name].relation
-                seen[name] = self._small(relation, self._difference(registry, name, as_seen(kept, relation)))
-        return Followed(seen, states)
+        view = plan.component.relations[0]
+        with self._phases.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
+            states = self._kept(plan.derive(frames))
+        with self._phases.phase(view, "compare with what was there"):
+            seen = {name: self._change_of(name, states[name], registry) for name in plan.component.relations}
+        return Followed({name: delta for name, delta in seen.items() if delta}, states)
 
-    def _difference(self, registry: Registry, name: str, after: DataFrame) -> DataFrame:
+    def _kept(self, derivation: Derivation) -> dict[str, Replaced]:
+        for frame in derivation.shared:
+            frame.persist()
+        try:
+            kept = {name: self._home.keep(name, frame) for name, frame in derivation.states.items()}
+        finally:
+            for frame in derivation.shared:
+                frame.unpersist()
+        return {name: Replaced(frame, self._home.rows(frame)) for name, frame in kept.items()}
+
+    def _change_of(self, name: str, after: Replaced, registry: Registry) -> Delta:
         """What readers see of a relation that was derived anew."""
         state = registry[name]
-        if not len(state.counts):
-            return after
-        return difference(state.relation, as_seen(registry.frame(name), state.relation), after)
+        seen = as_seen(after.frame, state.relation)
+        if len(state.counts):
+            before = as_seen(registry.frame(name), state.relation)
+            return self._small(state.relation, difference(state.relation, before, seen))
+        if after.rows > self._paging.delta:
+            return FrameDelta(state.relation, seen, after.rows, after.frame)
+        return self._small(state.relation, seen)
 
     def _sum(self, name: str, *deltas: Delta) -> Delta:
         parts = [delta for delta in deltas if delta]
@@ -281,11 +328,10 @@ class SparkEngine:
 
     def _small(self, relation: Relation, frame: DataFrame) -> Delta:
         """A change as rows if they are few, else as it is."""
-        self._fetcher.jobs += 1
-        answer = frame.limit(self._paging.rows + 1).toArrow()
-        if len(answer) > self._paging.rows:
+        answer = frame.limit(self._paging.delta + 1).toArrow()
+        if len(answer) > self._paging.delta:
             kept = self._home.keep(f"{relation.name}#change", frame)
-            return FrameDelta(relation, kept, self._home.rows(kept))
+            return FrameDelta(relation, kept, self._home.rows(kept), kept)
         return dict(zip(rows_from_arrow(answer, relation), answer.column("n").to_pylist(), strict=True))
 
     def _keep_table(self, name: str, analysis: Analysis, registry: Registry) -> None:

@@ -23,19 +23,19 @@ LISTED = 200
 
 
 class Fetcher:
-    """Asks questions. `jobs` counts them."""
+    """Asks questions."""
 
-    def __init__(self) -> None:
-        self.jobs = 0
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
 
     def ask(self, questions: Sequence[Question]) -> None:
         """Run the queries together: each of them alone leaves most of the cluster idle."""
-        self.jobs += len(questions)
         if len(questions) == 1:
             answers = [_run(questions[0].frame)]
         else:
+            named = inheritable_thread_target(self._spark)
             with ThreadPoolExecutor(max_workers=8) as threads:
-                running = [threads.submit(inheritable_thread_target(partial(_run, q.frame))) for q in questions]
+                running = [threads.submit(named(partial(_run, q.frame))) for q in questions]
                 answers = [each.result() for each in running]
         for question, answer in zip(questions, answers, strict=True):
             question.receive(answer)

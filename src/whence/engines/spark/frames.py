@@ -88,12 +88,16 @@ def difference(relation: Relation, before: DataFrame, after: DataFrame) -> DataF
 
 
 class FrameDelta(CountedDelta):
-    """A change that is too large for the driver, and stays on the cluster until somebody reads it row by row."""
+    """A change that is too large for the driver, and stays on the cluster until somebody reads it row by row.
 
-    def __init__(self, relation: Relation, frame: DataFrame, rows: int) -> None:
+    `kept` is the frame on storage that it was made from, if it needs no other.
+    """
+
+    def __init__(self, relation: Relation, frame: DataFrame, rows: int, kept: DataFrame | None = None) -> None:
         self.relation = relation
         self.frame = frame
         self.rows = rows
+        self.kept = kept
 
     @cached_property
     def totals(self) -> tuple[int, int]:

@@ -31,12 +31,13 @@ class Paging:
     """How much the driver takes. Beyond that, the cluster does the work.
 
     A base of up to `whole` rows is read once and kept; of a larger one a commit probes up to `keys` keys at a time,
-    and holds up to `rows` rows.
+    and holds up to `rows` rows. A change of more than `delta` rows stays on the cluster.
     """
 
     whole: int = 50_000
     keys: int = 100_000
     rows: int = 500_000
+    delta: int = 50_000
 
 
 DEFAULT_PAGING = Paging()

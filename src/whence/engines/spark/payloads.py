@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from whence.engines.local.counting.folds import Fold, Linear
 from whence.engines.spark.counting import Totals
+from whence.engines.spark.exact_sums import total_type
 from whence.engines.spark.supported import Support
 from whence.engines.spark.types import arrow_type, rows_from_arrow, rows_to_arrow
 from whence.functions.widening import is_integer
 from whence.model.schema import Column, Relation
-from whence.model.types import BIGINT, STRING, ArrayType, DecimalType, Row, Type
+from whence.model.types import BIGINT, ArrayType, DecimalType, Row, Type
 
 P = TypeVar("P")
 
@@ -65,7 +66,7 @@ class TotalsPayload:
     def columns(self) -> tuple[Column, ...]:
         found = [Column("bindings", BIGINT)]
         for number, kind in self._kinds:
-            found += (Column(f"f{number}_count", BIGINT), Column(f"f{number}_total", _total_type(kind)))
+            found += (Column(f"f{number}_count", BIGINT), Column(f"f{number}_total", _kind_of_total(kind)))
         return tuple(found)
 
     def encode(self, known: Sequence[Totals | None]) -> dict[str, pa.Array]:
@@ -74,7 +75,7 @@ class TotalsPayload:
             pairs = [None if each is None else each[1][place] for each in known]
             columns[f"f{number}_count"] = pa.array([None if pair is None else pair[0] for pair in pairs], pa.int64())
             totals = [None if pair is None else _written(pair[1], kind) for pair in pairs]
-            columns[f"f{number}_total"] = pa.array(totals, arrow_type(_total_type(kind)))
+            columns[f"f{number}_total"] = pa.array(totals, arrow_type(_kind_of_total(kind)))
         return columns
 
     def decode(self, table: pa.Table) -> Iterable[Totals]:
@@ -97,10 +98,9 @@ def totals_payload(folds: Sequence[tuple[Fold, Type | None]]) -> TotalsPayload:
     return TotalsPayload([(number, kind) for number, (fold, kind) in enumerate(folds) if isinstance(fold, Linear)])
 
 
-def _total_type(kind: Type | None) -> Type:
-    if isinstance(kind, DecimalType):
-        return DecimalType(38, kind.scale)
-    return DecimalType(38, 0) if kind is None or is_integer(kind) else STRING
+def _kind_of_total(kind: Type | None) -> Type:
+    assert kind is not None, "only count<*> has no argument, and it is no fold"
+    return total_type(kind)
 
 
 def _written(total: Any, kind: Type | None) -> Any:

@@ -188,4 +188,5 @@ class Registry:
 
     def _segments(self, name: str, frame: DataFrame, rows: int) -> Segments[Any]:
         codec = self._codecs[name]
+        frame = frame.select([column.name for column in codec.columns])
         return Segments(frame, rows, codec.decode, add_up=isinstance(self._states[name], Counted))

@@ -58,9 +58,18 @@ class Supported(Known[Support]):
         self._in_whole = None
         self.forget()
 
-    def support_question(self, spark: SparkSession) -> Question | None:
+    def take_asked(self) -> frozenset[int] | None:
         """What `resting_on` missed since the last time this was asked."""
         ids, self._asked = self._asked, None
+        return ids
+
+    def receive_resting(self, ids: frozenset[int], rows: Mapping[Row, Support]) -> None:
+        """Here are the rows of the base that rest on these."""
+        self._answers[ids] = rows
+
+    def support_question(self, spark: SparkSession) -> Question | None:
+        """The query for what `resting_on` missed."""
+        ids = self.take_asked()
         segments = self.base.segments
         if ids is None or segments is None:
             return None
@@ -68,7 +77,7 @@ class Supported(Known[Support]):
         def receive(answer: pa.Table) -> None:
             if len(answer) > self._paging.rows:
                 raise TooLargeError
-            self._answers[ids] = dict(segments.decode(answer))
+            self.receive_resting(ids, dict(segments.decode(answer)))
 
         return Question(_resting(spark, segments.frame, ids).limit(self._paging.rows + 1), receive)
 

@@ -22,6 +22,9 @@ from whence.model.types import DOUBLE, DecimalType, Row, Type, Value
 
 RowId: TypeAlias = Callable[[Row], int]
 
+# The whole support of rows that were recomputed without a proof: they rest on nobody knows what.
+UNPROVED = 0
+
 
 def tuple_id(relation: str, columns: Sequence[Column]) -> Column:
     """The number of the row with these values, which have the types of the relation's columns."""

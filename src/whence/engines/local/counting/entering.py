@@ -39,7 +39,9 @@ class Entering:
         used = _used(plan, plan.steps[self.steps :], rule)
         width = len(trigger.binds) + trigger.counted + sum(isinstance(step, Compute) for step in alone)
         live = [slot for slot in range(width) if slot in used and slot != self._count_slot]
-        self._live = None if len(live) == relation.arity else columns(live)
+        shown = sum(slot < len(trigger.binds) for slot in live)
+        # Rows that the rule sees whole cannot be taken for each other.
+        self._live = None if shown == relation.arity else columns(live)
 
     def enter(self, delta: Delta) -> list[Entrant]:
         """The changed rows that make a difference to the rule."""
@@ -50,7 +52,9 @@ class Entering:
             entrants = [(row, change, (*found(row), change)) for row, change in delta.items()]
         for decide in self._alone:
             entrants = decide(entrants)
-        return entrants if self._live is None else _without_what_cancels(entrants, self._live)
+        if self._live is None or len({change > 0 for _, change, _ in entrants}) < 2:
+            return entrants
+        return _without_what_cancels(entrants, self._live)
 
     def batch(self, entrants: list[Entrant], sign: int, counts: Mapping[Row, int]) -> list[Row]:
         """The bindings to start with: of the rows as they will be, for sign 1, or as `counts` has them, for -1."""

@@ -34,7 +34,7 @@ class Groups:
     def __init__(self, relation: Relation, bodies: Sequence[Body]) -> None:
         head = bodies[0].rule.head
         positions = bodies[0].rule.aggregates
-        signed = any(_can_owe(body) for body in bodies)
+        signed = any(can_owe(body) for body in bodies)
         self._bodies = bodies
         self._columns = [column.type for column in relation.columns]
         self._plain = [position for position in range(len(head.terms)) if position not in positions]
@@ -165,7 +165,7 @@ class Groups:
         return self._in_order((*group, *results))
 
 
-def _can_owe(body: Body) -> bool:
+def can_owe(body: Body) -> bool:
     """Whether a binding can count negatively: in a differential rule, or because a bag that it reads has such rows."""
     return body.rule.sign < 0 or any(
         isinstance(literal, Atom) and not body.relations[literal.relation].distinct for literal in body.rule.body

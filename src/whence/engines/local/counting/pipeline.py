@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeAlias, cast
@@ -33,7 +33,8 @@ class Reading:
     flipped: Callable[[Presence], Iterable[Row]] | None = None
 
 
-Stage: TypeAlias = Callable[[Batch, Reading], Iterable[Batch]]
+# What follows from a batch: the one batch of a list, if it is not empty, or as many as an iterator gives.
+Stage: TypeAlias = Callable[[Batch, Reading], list[Batch] | Iterator[Batch]]
 
 
 class Pipeline:
@@ -48,16 +49,25 @@ class Pipeline:
 
         Depth first, on a stack of its own: a body can be long.
         """
-        stages = self._stages[done:]
-        stack: list[Iterator[Batch]] = [_pieces(start)]
+        stages = self._stages
+        stack: list[tuple[int, Iterator[Batch]]] = [(done, _pieces(start))]
         while stack:
-            batch = next(stack[-1], None)
+            depth, batches = stack[-1]
+            batch = next(batches, None)
             if batch is None:
                 stack.pop()
-            elif len(stack) > len(stages):
-                yield batch
+                continue
+            while depth < len(stages):
+                following = stages[depth](batch, reading)
+                depth += 1
+                if not isinstance(following, list):
+                    stack.append((depth, following))
+                    break
+                if not following:
+                    break
+                (batch,) = following
             else:
-                stack.append(iter(stages[len(stack) - 1](batch, reading)))
+                yield batch
 
 
 def _stage(step: Step, terms: Terms, relations: Mapping[str, Relation]) -> Stage:
@@ -80,23 +90,22 @@ def _probe(step: Probe, terms: Terms) -> Stage:
     literal, positions = step.literal, step.positions
     key, found = terms.key(step.keys), columns(step.binds)
 
-    def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
+    def stage(batch: Batch, reading: Reading) -> list[Batch] | Iterator[Batch]:
         look_up = reading.atoms[literal](positions)
         matches = [look_up(key(binding)) for binding in batch]
-        if sum(map(len, matches)) <= FULL:
-            following = [binding + found(row) for binding, rows in zip(batch, matches, strict=True) for row in rows]
-            if following:
-                yield following
-            return
-        following = []
+        if sum(map(len, matches)) > FULL:
+            return many(batch, matches)
+        following = [binding + found(row) for binding, rows in zip(batch, matches, strict=True) for row in rows]
+        return [following] if following else []
+
+    def many(batch: Batch, matches: Sequence[Collection[Row]]) -> Iterator[Batch]:
+        following: Batch = []
         for binding, rows in zip(batch, matches, strict=True):
-            if len(rows) > FULL:
-                yield from ([binding + found(row) for row in piece] for piece in _pieces(rows))
-                continue
-            following += [binding + found(row) for row in rows]
-            if len(following) >= FULL:
-                yield following
-                following = []
+            for piece in _pieces(rows):
+                following += [binding + found(row) for row in piece]
+                if len(following) >= FULL:
+                    yield following
+                    following = []
         if following:
             yield following
 
@@ -107,27 +116,26 @@ def _probe_counted(step: Probe, terms: Terms) -> Stage:
     literal, positions = step.literal, step.positions
     key, found = terms.key(step.keys), columns(step.binds)
 
-    def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
+    def stage(batch: Batch, reading: Reading) -> list[Batch] | Iterator[Batch]:
         look_up = cast("Callable[[Key], Mapping[Row, int]]", reading.atoms[literal](positions))
         matches = [look_up(key(binding)) for binding in batch]
-        if sum(map(len, matches)) <= FULL:
-            following = [
-                (*binding, *found(row), count)
-                for binding, rows in zip(batch, matches, strict=True)
-                for row, count in rows.items()
-            ]
-            if following:
-                yield following
-            return
-        following = []
+        if sum(map(len, matches)) > FULL:
+            return many(batch, matches)
+        following = [
+            (*binding, *found(row), count)
+            for binding, rows in zip(batch, matches, strict=True)
+            for row, count in rows.items()
+        ]
+        return [following] if following else []
+
+    def many(batch: Batch, matches: Sequence[Mapping[Row, int]]) -> Iterator[Batch]:
+        following: Batch = []
         for binding, rows in zip(batch, matches, strict=True):
-            if len(rows) > FULL:
-                yield from ([(*binding, *found(row), rows[row]) for row in piece] for piece in _pieces(rows))
-                continue
-            following += [(*binding, *found(row), count) for row, count in rows.items()]
-            if len(following) >= FULL:
-                yield following
-                following = []
+            for piece in _pieces(rows):
+                following += [(*binding, *found(row), rows[row]) for row in piece]
+                if len(following) >= FULL:
+                    yield following
+                    following = []
         if following:
             yield following
 
@@ -143,9 +151,9 @@ def _pieces(rows: Iterable[Row]) -> Iterator[Batch]:
 def _filter(condition: Term, terms: Terms) -> Stage:
     is_true = terms.value(condition)
 
-    def stage(batch: Batch, _: Reading) -> Sequence[Batch]:
+    def stage(batch: Batch, _: Reading) -> list[Batch]:
         following = [binding for binding in batch if is_true(binding) is True]
-        return [following] if following else ()
+        return [following] if following else []
 
     return stage
 
@@ -158,20 +166,19 @@ def _compute(term: Term, terms: Terms) -> Stage:
 def _missing(literal: int, presence: Presence, keys: Sequence[Term], terms: Terms) -> Stage:
     key = terms.row(keys)
 
-    def stage(batch: Batch, reading: Reading) -> Sequence[Batch]:
+    def stage(batch: Batch, reading: Reading) -> list[Batch]:
         following = batch
         for finding in reading.negations[literal]:
             following = [binding for binding in following if not presence.fits(finding, key(binding))]
-        return [following] if following else ()
+        return [following] if following else []
 
     return stage
 
 
 def _flip(presence: Presence) -> Stage:
-    def stage(batch: Batch, reading: Reading) -> Iterator[Batch]:
+    def stage(batch: Batch, reading: Reading) -> list[Batch]:
         assert reading.flipped is not None, "a Flip is a trigger"
         following = [binding + key for binding in batch for key in reading.flipped(presence)]
-        if following:
-            yield following
+        return [following] if following else []
 
     return stage

@@ -15,6 +15,7 @@ from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.flattening import Function, flatten
+from whence.engines.local.forest.grouping import passed_on
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import IGNORE, Array, Rules
 from whence.engines.local.forest.planning import PlannedRule, Surroundings
@@ -66,6 +67,7 @@ class _Compiler:
         self.rules = [flatten(rule, relations, functions, self.functions) for rule in component.rules]
         self.own = frozenset(component.relations)
         self.values = value_columns(component, relations)
+        self.passed_on = passed_on(component, relations)
         below = dict.fromkeys(
             atom.relation for rule in self.rules for atom in rule.atoms if atom.relation not in self.own
         )
@@ -198,7 +200,7 @@ class _Compiler:
             constants=np.array(constants or [0], number_type),
             limit=np.array([np.inf if floating else 2.0**63 - 1024]),
             bounds=np.array([(0, 0) if v is None else v.bounds for v in own_values], number_type).reshape(-1, 2),
-            shape=np.array([width, max(1, *(r.length for r in rules))], np.int32),
+            shape=np.array([width, max(1, *(r.length for r in rules)), self.passed_on], np.int32),
         )
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numba as nb
 import numpy as np
 
 from whence.engines.local.forest.flattening import Function
 from whence.engines.local.forest.growing import ANSWERED, MISSED, RESUMED, has_room_in_indexes
 from whence.engines.local.forest.interning import Interner
+from whence.engines.local.forest.kernels import kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
     NODES,
-    NOTHING,
     PLAN_STEP,
     STATUS,
     STEP_FUNCTION,
@@ -26,7 +25,7 @@ from whence.engines.local.forest.layout import (
 )
 from whence.engines.local.forest.matching import DEPTH, PLAN
 from whence.engines.local.forest.missing import STATE
-from whence.engines.local.forest.tuples import add, find, let_find
+from whence.engines.local.forest.tuples import find_or_add, let_find
 
 # How many matches wait for values before a walk stops for them.
 AT_ONCE = 1 << 14
@@ -65,7 +64,7 @@ class Computer:
         return np.hstack([ids, self._interner.rows(values, [columns[-1].type], [0])])
 
 
-@nb.njit(cache=True)
+@kernel
 def put_values(forest: Forest, rules: Rules, relation: int, rows: Array, start: int, work: Array) -> int:
     """Let joins find rows of a function, from row `start` on; returns how many rows are done.
 
@@ -77,9 +76,8 @@ def put_values(forest: Forest, rules: Rules, relation: int, rows: Array, start: 
         count = counters[NODES]
         if count == len(nodes) or 2 * count >= len(slots) or not has_room_in_indexes(forest.index_state):
             return at
-        node, slot = find(nodes, slots, relation, rows, at, arity)
-        if node == NOTHING:
-            node = add(nodes, slots, counters, relation, rows, at, arity, slot)
+        node = find_or_add(nodes, slots, counters, relation, rows, at, arity)
+        if not nodes[node, STATUS] & ALIVE:
             nodes[node, STATUS] |= ALIVE
             let_find(nodes, forest.index_slots, forest.index_state, rules.relations, rules.indexes, node, work)
     return len(rows)

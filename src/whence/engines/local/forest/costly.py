@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from whence.analysis.components import Component
 from whence.engines.local.forest import growing, improving
 from whence.engines.local.forest.compiling import Compiled
+from whence.engines.local.forest.entering import Cells
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
     ALIVE,
@@ -34,7 +35,6 @@ from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.errors import EvaluationError
 from whence.model.schema import Relation
-from whence.model.types import Row
 from whence.model.updates import Delta
 
 
@@ -71,16 +71,16 @@ class CostForest(ForestMaintainer):
         self._noted = np.empty((size, 2), np.int32)
         self._before = np.empty(size, self._forest.best.dtype)
 
-    def _change(self, gone: Mapping[str, Sequence[Row]], come: Mapping[str, Sequence[Row]]) -> Mapping[str, Delta]:
+    def _change(self, gone: Mapping[str, Cells], come: Mapping[str, Cells]) -> Mapping[str, Delta]:
         walk = np.zeros(improving.TAKEN + 1, np.int64)
         walk[growing.NEXT_PLAN] = walk[improving.USE] = NOTHING
         self._delete(gone, walk)
         self._insert(come, walk)
         return self._deltas(int(walk[improving.NOTES]))
 
-    def _delete(self, rows: Mapping[str, Sequence[Row]], walk: Array) -> None:
+    def _delete(self, cells: Mapping[str, Cells], walk: Array) -> None:
         self.last_dead = 0
-        roots = self._roots(rows)
+        roots = self._roots(cells)
         if not len(roots):
             return
         uses = int(self._forest.counters[DERIVATIONS]) * (self._forest.derivations.shape[1] - BODY)
@@ -90,7 +90,7 @@ class CostForest(ForestMaintainer):
             self._forest,
             self._rules,
             roots,
-            np.empty(int(self._forest.counters[NODES]), np.int32),
+            self._dead,
             self._heap_keys,
             self._heap_nodes,
             self._noted,
@@ -102,9 +102,8 @@ class CostForest(ForestMaintainer):
             raise self._out_of_bounds()
         self.last_dead = dead
 
-    def _insert(self, rows: Mapping[str, Sequence[Row]], walk: Array) -> None:
-        for name, of_relation in rows.items():
-            self._put(name, of_relation, walk)
+    def _insert(self, cells: Mapping[str, Cells], walk: Array) -> None:
+        self._put(cells, walk)
         self._waves = 0
         while True:
             most = self._limits.rounds * (int(self._forest.counters[NODES]) + 1)
@@ -168,7 +167,7 @@ class CostForest(ForestMaintainer):
             columns = slice(COLUMNS, COLUMNS + len(self._compiled.positions[name]))
             come, gone = here & is_, here & was
             value = self._compiled.values.get(name)
-            old = [] if value is None else [value.decode(cost) for cost in then[gone]]
+            old = [] if value is None else value.decode(then[gone])
             found[name] = ForestDelta(
                 self._decoders[name], self._cells(name, touched[come]), (nodes[touched[gone], columns], old)
             )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ADD,
     BODY,
@@ -24,7 +24,7 @@ from whence.engines.local.forest.layout import (
 )
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def cost_of(
     derivations: Array, number: int, best: Array, costs: Array, constants: Array, limit: Array, stack: Array
 ) -> tuple[float, bool]:
@@ -62,7 +62,7 @@ def cost_of(
     return stack[0], overflown
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def holds(
     nodes: Array,
     derivations: Array,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import numba as nb
-
+from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
     BODY,
     BODY_LENGTH,
+    COLUMNS,
     DERIVATIONS,
     FIRST,
     FORWARD,
@@ -23,6 +23,7 @@ from whence.engines.local.forest.layout import (
     NEXT_OF_HEAD,
     NODES,
     NOTHING,
+    PASSED_ON,
     PENDING,
     PLAN_RULE,
     RELATION,
@@ -31,25 +32,26 @@ from whence.engines.local.forest.layout import (
     STATUS,
     STORED,
     USES,
-    WIDEST,
     Array,
     Forest,
     Rules,
 )
 from whence.engines.local.forest.matching import PLAN, advance, begin, is_complete, make_head
 from whence.engines.local.forest.missing import postpone, take_up
-from whence.engines.local.forest.tuples import add, find, let_find
+from whence.engines.local.forest.tuples import find_or_add, let_find
 
 # Where a walk stands, after the three entries of a match, so that it can go on when it was given more room:
 # how many nodes are queued, how many of those are joined, the next plan of the one being joined (NOTHING: it has not
-# begun), whether a plan is being matched, and whether a match waits to be recorded; then how many matches miss a value,
-# how many others can go on with theirs, and how many of those have.
-QUEUED, DONE, NEXT_PLAN, MATCHING, FOUND, MISSED, ANSWERED, RESUMED = range(3, 11)
+# begun), and whether a plan is being matched; then how many matches miss a value, how many others can go on with
+# theirs, and how many of those have.
+QUEUED, DONE, NEXT_PLAN, MATCHING, MISSED, ANSWERED, RESUMED = range(3, 10)
+# Only without costs: after how many joined nodes to stop, and how many of the waiting are queued.
+STOP, CALLED = range(10, 12)
 
 FINISHED, NEEDS_ROOM, NEEDS_VALUES = range(3)
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def has_room(nodes: Array, slots: Array, derivations: Array, counters: Array, queued: int, queue: Array) -> bool:
     """Room for one more node and one more derivation, with the hash no more than half full."""
     count = counters[NODES]
@@ -61,7 +63,7 @@ def has_room(nodes: Array, slots: Array, derivations: Array, counters: Array, qu
     )
 
 
-@nb.njit(cache=True)
+@inlined
 def has_room_in_indexes(index_state: Array) -> bool:
     for index in range(len(index_state)):  # noqa: SIM110 - numba has no all()
         if 2 * index_state[index, KEYS] > index_state[index, MASK]:
@@ -69,7 +71,7 @@ def has_room_in_indexes(index_state: Array) -> bool:
     return True
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def note(
     nodes: Array, derivations: Array, counters: Array, longest: int, rule: int, length: int, head: int, work: Array
 ) -> int:
@@ -90,7 +92,7 @@ def note(
     return number
 
 
-@nb.njit(cache=True)
+@kernel
 def put(
     forest: Forest, rules: Rules, relation: int, rows: Array, costs: Array, start: int, queue: Array, walk: Array
 ) -> int:
@@ -103,9 +105,7 @@ def put(
     for at in range(start, len(rows)):
         if not has_room(nodes, slots, forest.derivations, counters, walk[QUEUED], queue):
             return at
-        node, slot = find(nodes, slots, relation, rows, at, arity)
-        if node == NOTHING:
-            node = add(nodes, slots, counters, relation, rows, at, arity, slot)
+        node = find_or_add(nodes, slots, counters, relation, rows, at, arity)
         if not nodes[node, STATUS] & ALIVE:
             nodes[node, STATUS] |= ALIVE | PENDING
             if len(costs) > 0:
@@ -115,55 +115,78 @@ def put(
     return len(rows)
 
 
-@nb.njit(cache=True)
-def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array, missing: Array, answered: Array) -> int:
-    """Join every queued node with what is there, queueing what is new, until nothing is left.
+@inlined
+def call_group(nodes: Array, column: int, waiting: Array, queue: Array, walk: Array) -> bool:
+    """Queue the next of the waiting, all that have the same value in a column; False where none are left."""
+    first = walk[CALLED]
+    while walk[CALLED] < len(waiting):
+        node = waiting[walk[CALLED]]
+        if nodes[node, COLUMNS + column] != nodes[waiting[first], COLUMNS + column]:
+            break
+        queue[walk[QUEUED]] = node
+        walk[QUEUED] += 1
+        walk[CALLED] += 1
+    return walk[CALLED] > first
+
+
+@inlined
+def derive(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array) -> None:
+    """Record the current match, and queue its head if that is new. There must be room."""
+    nodes, heads, relations = forest.nodes, rules.heads, rules.relations
+    rule = rules.plans[walk[PLAN], PLAN_RULE]
+    relation = make_head(heads, relations, rule, work)
+    head = find_or_add(nodes, forest.slots, forest.counters, relation, work, ROW, relations[relation, ARITY])
+    new = not nodes[head, STATUS] & ALIVE
+    if not new and not heads[rule, STORED]:
+        return
+    length, longest = heads[rule, BODY_LENGTH], rules.shape[LONGEST]
+    number = note(nodes, forest.derivations, forest.counters, longest, rule, length, head, work)
+    if new:
+        nodes[head, STATUS] |= ALIVE | PENDING
+        nodes[head, LIVE] = number
+        queue[walk[QUEUED]] = head
+        walk[QUEUED] += 1
+
+
+@kernel
+def grow(
+    forest: Forest,
+    rules: Rules,
+    queue: Array,
+    waiting: Array,
+    walk: Array,
+    work: Array,
+    missing: Array,
+    answered: Array,
+) -> int:
+    """Join queued nodes with what is there, queueing what is new; when none are left, the next group of the waiting.
 
     Matches that miss the value of a function are put off, and those that have got theirs go on.
     """
-    nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
-    index_slots, index_state = forest.index_slots, forest.index_state
-    plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
-    relations, indexes, numbers = rules.relations, rules.indexes, rules.numbers
-    columns, longest = rules.shape[WIDEST], rules.shape[LONGEST]
+    nodes, index_slots, index_state = forest.nodes, forest.index_slots, forest.index_state
+    plans, relations, indexes = rules.plans, rules.relations, rules.indexes
     while True:
-        if walk[FOUND] and not is_complete(plans, walk):
-            if walk[MISSED] == len(missing):
-                return NEEDS_VALUES
-            postpone(walk, work, missing, walk[MISSED])
-            walk[MISSED] += 1
-            walk[FOUND] = 0
-        if walk[FOUND]:
-            if not has_room(nodes, slots, derivations, counters, walk[QUEUED], queue):
+        while walk[MATCHING]:
+            if not has_room(nodes, forest.slots, forest.derivations, forest.counters, walk[QUEUED], queue):
                 return NEEDS_ROOM
-            rule = plans[walk[PLAN], PLAN_RULE]
-            relation = make_head(heads, relations, rule, work)
-            arity = relations[relation, ARITY]
-            head, slot = find(nodes, slots, relation, work, ROW, arity)
-            if head == NOTHING:
-                head = add(nodes, slots, counters, relation, work, ROW, arity, slot)
-            new = not nodes[head, STATUS] & ALIVE
-            if new or heads[rule, STORED]:
-                number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
-                if new:
-                    nodes[head, STATUS] |= ALIVE | PENDING
-                    nodes[head, LIVE] = number
-                    queue[walk[QUEUED]] = head
-                    walk[QUEUED] += 1
-            walk[FOUND] = 0
-        if walk[MATCHING]:
-            if advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
-                walk[FOUND] = 1
-                continue
-            walk[MATCHING] = 0
+            if 0 < len(missing) == walk[MISSED]:
+                return NEEDS_VALUES
+            if not advance(forest, rules, walk, work):
+                walk[MATCHING] = 0
+            elif is_complete(plans, walk):
+                derive(forest, rules, queue, walk, work)
+            else:
+                postpone(walk, work, missing, walk[MISSED])
+                walk[MISSED] += 1
         if walk[RESUMED] < walk[ANSWERED]:
-            at = walk[RESUMED]
+            take_up(forest, rules, answered, walk[RESUMED], walk, work)
             walk[RESUMED] += 1
-            take_up(nodes, index_slots, index_state, plans, steps, indexes, columns, answered, at, walk, work)
             walk[MATCHING] = 1
             continue
         if walk[NEXT_PLAN] == NOTHING:
-            if walk[DONE] == walk[QUEUED]:
+            if walk[DONE] == walk[STOP]:
+                return FINISHED
+            if walk[DONE] == walk[QUEUED] and not call_group(nodes, rules.shape[PASSED_ON], waiting, queue, walk):
                 return FINISHED
             if not has_room_in_indexes(index_state):
                 return NEEDS_ROOM
@@ -180,7 +203,4 @@ def grow(forest: Forest, rules: Rules, queue: Array, walk: Array, work: Array, m
             continue
         plan = relations[relation, FORWARD] + walk[NEXT_PLAN]
         walk[NEXT_PLAN] += 1
-        if begin(
-            nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
-        ):
-            walk[MATCHING] = 1
+        walk[MATCHING] = begin(forest, rules, plan, node, walk, work)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numba as nb
-
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import Array
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def push(keys: Array, nodes: Array, size: int, key: float, node: int) -> int:
     """Add a node; returns the new size. There must be room."""
     at = size
@@ -23,7 +22,7 @@ def push(keys: Array, nodes: Array, size: int, key: float, node: int) -> int:
     return size + 1
 
 
-@nb.njit(cache=True)
+@inlined
 def drop_first(keys: Array, nodes: Array, size: int) -> int:
     """Remove the first entry; returns the new size."""
     size -= 1

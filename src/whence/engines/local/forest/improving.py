@@ -6,14 +6,11 @@ the best is a spare. When a node improves, the derivations that use it are looke
 
 from __future__ import annotations
 
-import numba as nb
-
 from whence.engines.local.forest.costs import cost_of, holds
 from whence.engines.local.forest.growing import (
     ANSWERED,
     DONE,
     FINISHED,
-    FOUND,
     MATCHING,
     MISSED,
     NEEDS_ROOM,
@@ -26,6 +23,7 @@ from whence.engines.local.forest.growing import (
     note,
 )
 from whence.engines.local.forest.heap import drop_first, push
+from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
@@ -46,23 +44,22 @@ from whence.engines.local.forest.layout import (
     SIGN,
     STATUS,
     USES,
-    WIDEST,
     Array,
     Forest,
     Rules,
 )
 from whence.engines.local.forest.matching import PLAN, advance, begin, is_complete, make_head
 from whence.engines.local.forest.missing import postpone, take_up
-from whence.engines.local.forest.tuples import add, find, let_find
+from whence.engines.local.forest.tuples import find_or_add, let_find
 
-# More of where a walk stands: the node being joined, the next of its uses, the heap's size, how many nodes are noted
-# with what they were before, and how often a node was taken from the heap.
-CURRENT, USE, HEAP, NOTES, TAKEN = range(11, 16)
+# More of where a walk stands: whether a match waits to be recorded, the node being joined, the next of its uses, the
+# heap's size, how many nodes are noted with what they were before, and how often a node was taken from the heap.
+FOUND, CURRENT, USE, HEAP, NOTES, TAKEN = range(10, 16)
 
 OUT_OF_BOUNDS, ENDLESS = 3, 4
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def remember(nodes: Array, best: Array, noted: Array, before: Array, walk: Array, node: int) -> None:
     """Note what a node was before the change under way, once."""
     if not nodes[node, STATUS] & NOTED:
@@ -73,7 +70,7 @@ def remember(nodes: Array, best: Array, noted: Array, before: Array, walk: Array
         nodes[node, STATUS] |= NOTED
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def offer(
     nodes: Array,
     best: Array,
@@ -100,7 +97,7 @@ def offer(
     walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
 
 
-@nb.njit(cache=True)
+@kernel
 def improve(
     forest: Forest,
     rules: Rules,
@@ -122,10 +119,9 @@ def improve(
     """
     nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
     index_slots, index_state, best = forest.index_slots, forest.index_state, forest.best
-    plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
-    relations, indexes, numbers = rules.relations, rules.indexes, rules.numbers
+    plans, heads, relations, indexes = rules.plans, rules.heads, rules.relations, rules.indexes
     costs, constants, bounds, limit = rules.costs, rules.constants, rules.bounds, rules.limit
-    columns, longest = rules.shape[WIDEST], rules.shape[LONGEST]
+    longest = rules.shape[LONGEST]
     while True:
         if walk[HEAP] >= len(heap_keys) or walk[NOTES] >= len(noted):
             return NEEDS_ROOM
@@ -141,10 +137,7 @@ def improve(
                 return NEEDS_ROOM
             rule = plans[walk[PLAN], PLAN_RULE]
             relation = make_head(heads, relations, rule, work)
-            arity = relations[relation, ARITY]
-            head, slot = find(nodes, slots, relation, work, ROW, arity)
-            if head == NOTHING:
-                head = add(nodes, slots, counters, relation, work, ROW, arity, slot)
+            head = find_or_add(nodes, slots, counters, relation, work, ROW, relations[relation, ARITY])
             number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
             cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
             if overflown or not holds(
@@ -155,7 +148,7 @@ def improve(
             walk[FOUND] = 0
             continue
         if walk[MATCHING]:
-            if advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+            if advance(forest, rules, walk, work):
                 walk[FOUND] = 1
             else:
                 walk[MATCHING] = 0
@@ -163,7 +156,7 @@ def improve(
         if walk[RESUMED] < walk[ANSWERED]:
             at = walk[RESUMED]
             walk[RESUMED] += 1
-            take_up(nodes, index_slots, index_state, plans, steps, indexes, columns, answered, at, walk, work)
+            take_up(forest, rules, answered, at, walk, work)
             walk[MATCHING] = 1
             continue
         if walk[USE] != NOTHING:
@@ -186,21 +179,7 @@ def improve(
                 continue
             plan = relations[relation, FORWARD] + walk[NEXT_PLAN]
             walk[NEXT_PLAN] += 1
-            if begin(
-                nodes,
-                index_slots,
-                index_state,
-                plans,
-                steps,
-                tests,
-                indexes,
-                numbers,
-                columns,
-                plan,
-                walk[CURRENT],
-                walk,
-                work,
-            ):
+            if begin(forest, rules, plan, walk[CURRENT], walk, work):
                 walk[MATCHING] = 1
             continue
         if not has_room_in_indexes(index_state):

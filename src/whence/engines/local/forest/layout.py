@@ -49,7 +49,7 @@ START, MASK, KEYS = range(3)
 class Forest(NamedTuple):
     nodes: Array  # int32 [node, field]
     best: Array  # int64 or float64 [node]: the cost that a tuple has, where costs are
-    slots: Array  # int32: all nodes, by the hash of relation and columns
+    slots: Array  # int32: all nodes, by the hash of relation and columns, and marked with bits of it
     index_slots: Array  # int32: the newest node per key, all indexes one after the other
     index_state: Array  # int64 [index, field]
     derivations: Array  # int32 [derivation, field]
@@ -98,10 +98,10 @@ class Rules(NamedTuple):
     constants: Array  # like `best`: the numbers in those computations
     limit: Array  # float64 [1]: sums beyond it overflow
     bounds: Array  # like `best` [relation, 2]: the smallest and largest cost that its type holds
-    shape: Array  # int32: columns of the widest tuple, body atoms of the longest rule
+    shape: Array  # int32: columns of the widest tuple, body atoms of the longest rule, the column that divides tuples
 
 
-WIDEST, LONGEST = range(2)
+WIDEST, LONGEST, PASSED_ON = range(3)
 
 # Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a
 # head; and in the first place of the last row, whether a sum did not fit its type.

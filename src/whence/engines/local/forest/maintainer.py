@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from whence.analysis.components import Component
 from whence.engines.local.forest import growing
 from whence.engines.local.forest.compiling import Compiled
 from whence.engines.local.forest.computing import Computer, put_values
+from whence.engines.local.forest.entering import Cells, Entrance
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
     ALIVE,
-    ARITY,
     COLUMNS,
     DERIVATIONS,
     LOST,
@@ -32,7 +32,7 @@ from whence.engines.local.forest.matching import PLAN
 from whence.engines.local.forest.packing import pack
 from whence.engines.local.forest.room import longer, more_room, new_forest
 from whence.engines.local.forest.rows import Decoder
-from whence.engines.local.forest.tuples import find
+from whence.engines.local.forest.tuples import find_all
 from whence.engines.local.maintainer import Maintainer
 from whence.engines.local.recursive.endless import Brake
 from whence.engines.local.store import Store
@@ -44,6 +44,8 @@ from whence.model.updates import Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
+
+NO_NODES = np.empty(0, np.int32)
 
 
 class ForestMaintainer(ABC):
@@ -91,9 +93,15 @@ class ForestMaintainer(ABC):
     def _start(self) -> None:
         self._forest: Forest = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
         self._queue = np.empty(len(self._forest.nodes), np.int32)
+        self._dead = np.empty_like(self._queue)
+        values, best = self._compiled.values, self._forest.best
+        self._entrances = {
+            name: Entrance(self._interner, self._relations[name], values.get(name), best[:1])
+            for name in self._compiled.inputs
+        }
 
     @abstractmethod
-    def _change(self, gone: Mapping[str, Sequence[Row]], come: Mapping[str, Sequence[Row]]) -> Mapping[str, Delta]:
+    def _change(self, gone: Mapping[str, Cells], come: Mapping[str, Cells]) -> Mapping[str, Delta]:
         """Take rows out that are read from below, put others in, and say what follows."""
 
     # The maintainer's part
@@ -154,32 +162,27 @@ class ForestMaintainer(ABC):
 
     def _grown(self) -> Mapping[str, Delta]:
         rows = {name: [r for r, n in self._stores[name].counts.items() if n > 0] for name in self._compiled.inputs}
-        return self._change({}, rows)
+        return self._change({}, {name: self._entrances[name].cells(of_name) for name, of_name in rows.items()})
 
     def _follow(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        come: dict[str, list[Row]] = {}
-        gone: dict[str, list[Row]] = {}
+        come: dict[str, Cells] = {}
+        gone: dict[str, Cells] = {}
         for name in self._compiled.inputs:
-            counts = self._stores[name].counts
-            for row, change in deltas.get(name, {}).items():
-                before = counts.get(row, 0)
-                if before <= 0 < before + change:
-                    come.setdefault(name, []).append(row)
-                elif before + change <= 0 < before:
-                    gone.setdefault(name, []).append(row)
+            if name in deltas:
+                come[name], gone[name] = self._entrances[name].changed(deltas[name], self._stores[name].counts)
         return self._change(gone, come)
 
     # For the kinds of forests
 
-    def _put(self, name: str, rows: Sequence[Row], walk: Array) -> None:
-        """Rows of an input come alive, and wait in the queue."""
-        interned, costs = self._intern(name, rows), self._costs(name, rows)
-        relation, done = self._ids[name], 0
-        while True:
-            done = growing.put(self._forest, self._rules, relation, interned, costs, done, self._queue, walk)
-            if done == len(interned):
-                return
-            self._more_room()
+    def _put(self, cells: Mapping[str, Cells], walk: Array) -> None:
+        """Rows of inputs come alive, and wait in the queue."""
+        self._rules = self._rules._replace(numbers=self._interner.numbers())
+        for name, (ids, costs) in cells.items():
+            relation, done = self._ids[name], 0
+            while done < len(ids):
+                done = growing.put(self._forest, self._rules, relation, ids, costs, done, self._queue, walk)
+                if done < len(ids):
+                    self._more_room()
 
     def _provide(self, walk: Array, *, finished: bool) -> bool:
         """After a walk: compute what it missed, and tell whether that gives it more to do."""
@@ -209,35 +212,21 @@ class ForestMaintainer(ABC):
     def _newest(self, relation: str) -> Row:
         return self._decoders[relation].rows(*self._cells(relation, self.alive(relation)[-1:]))[0]
 
-    def _roots(self, rows: Mapping[str, Sequence[Row]]) -> Array:
+    def _roots(self, rows: Mapping[str, Cells]) -> Array:
         """The nodes of rows that are there."""
-        roots: list[int] = []
-        nodes, slots = self._forest.nodes, self._forest.slots
-        for name, of_relation in rows.items():
-            relation, interned = self._ids[name], self._intern(name, of_relation)
-            arity = self._rules.relations[relation, ARITY]
-            roots.extend(find(nodes, slots, relation, interned, at, arity)[0] for at in range(len(interned)))
-        return np.array(roots, np.int32)
+        found = (self._nodes(name, cells.ids) for name, cells in rows.items())
+        return np.concatenate([NO_NODES, *found])
 
-    def _intern(self, name: str, rows: Sequence[Row]) -> Array:
-        types = [column.type for column in self._relations[name].columns]
-        interned = self._interner.rows(rows, types, self._compiled.positions[name])
-        self._rules = self._rules._replace(numbers=self._interner.numbers())
-        return interned
-
-    def _costs(self, name: str, rows: Sequence[Row]) -> Array:
-        """The rows' costs, one each, or none at all where the program has no costs."""
-        if not len(self._forest.best):
-            return self._forest.best
-        value = self._compiled.values.get(name)
-        if value is None:
-            return np.zeros(len(rows), self._forest.best.dtype)
-        return np.array([value.encode(row[value.position]) for row in rows], self._forest.best.dtype)
+    def _nodes(self, relation: str, interned: Array) -> Array:
+        """The node of each row, NOTHING where there is none."""
+        found = np.empty(len(interned), np.int32)
+        find_all(self._forest.nodes, self._forest.slots, self._ids[relation], interned, found)
+        return found
 
     def _more_room(self) -> None:
         self._forest = more_room(self._forest, self._rules, self._work)
         while len(self._queue) < len(self._forest.nodes):
-            self._queue = longer(self._queue)
+            self._queue, self._dead = longer(self._queue), longer(self._dead)
 
     # Reading
 
@@ -249,12 +238,11 @@ class ForestMaintainer(ABC):
         ids = [self._interner.known(row[p], types[p]) for p in self._compiled.positions[relation]]
         if None in ids:
             return None
-        key = np.array([ids], np.int32)
-        node, _ = find(self._forest.nodes, self._forest.slots, self._ids[relation], key, 0, len(ids))
+        node = self._nodes(relation, np.array([ids], np.int32))[0]
         if node == NOTHING or not self._forest.nodes[node, STATUS] & ALIVE:
             return None
         value = self._compiled.values.get(relation)
-        same = value is None or value.decode(self._forest.best[node]) == row[value.position]
+        same = value is None or value.decode(self._forest.best[node : node + 1]) == [row[value.position]]
         return int(node) if same else None
 
     def alive(self, relation: str) -> Array:
@@ -268,8 +256,12 @@ class ForestMaintainer(ABC):
     def _cells(self, relation: str, found: Array) -> tuple[Array, list[Value]]:
         """The interned columns of nodes, and their costs decoded."""
         value = self._compiled.values.get(relation)
-        costs = [] if value is None else [value.decode(cost) for cost in self._forest.best[found]]
-        return self._forest.nodes[found, COLUMNS : COLUMNS + len(self._compiled.positions[relation])], costs
+        costs = [] if value is None else value.decode(self._forest.best[found])
+        columns = np.empty((len(found), len(self._compiled.positions[relation])), np.int32)
+        for column in range(columns.shape[1]):
+            # One after the other: numpy takes far longer for several at once.
+            columns[:, column] = self._forest.nodes[found, COLUMNS + column]
+        return columns, costs
 
     @property
     def state_bytes(self) -> int:

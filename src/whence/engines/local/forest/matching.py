@@ -1,14 +1,12 @@
 """Matching a rule: a trigger tuple binds registers, then each further atom is probed through an index.
 
 All that a match under way consists of lies in arrays, so that a kernel can stop in the middle, be given more room, and
-go on. The kernels hand each other plain arrays, not the tuples that hold them: taking an array out of a tuple counts
-references, which in an inner loop costs more than the work.
+go on.
 """
 
 from __future__ import annotations
 
-import numba as nb
-
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
@@ -52,7 +50,10 @@ from whence.engines.local.forest.layout import (
     TEST_RIGHT,
     UNEQUAL,
     USABLE,
+    WIDEST,
     Array,
+    Forest,
+    Rules,
 )
 from whence.engines.local.forest.sums import compares
 from whence.engines.local.forest.tuples import find_key
@@ -61,7 +62,7 @@ from whence.engines.local.forest.tuples import find_key
 PLAN, DEPTH, TRIGGER = range(3)
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def fits(nodes: Array, node: int, table: Array, at: int, terms: int, columns: int, work: Array) -> bool:
     """Match a tuple's columns against the terms in row `at` of a table, from field `terms` on, binding registers."""
     for column in range(columns):
@@ -76,7 +77,7 @@ def fits(nodes: Array, node: int, table: Array, at: int, terms: int, columns: in
     return True
 
 
-@nb.njit(cache=True)
+@inlined
 def passes(tests: Array, first: int, count: int, numbers: Array, work: Array) -> bool:
     """Whether all tests are true; nothing compared with NULL is."""
     test = first - 1
@@ -114,77 +115,44 @@ def passes(tests: Array, first: int, count: int, numbers: Array, work: Array) ->
     return True
 
 
-@nb.njit(cache=True, forceinline=True)
-def probe(
-    nodes: Array,
-    index_slots: Array,
-    index_state: Array,
-    steps: Array,
-    indexes: Array,
-    columns: int,
-    step: int,
-    depth: int,
-    work: Array,
-) -> None:
+@inlined
+def probe(forest: Forest, rules: Rules, step: int, depth: int, work: Array) -> None:
     """The first candidate for a step."""
+    steps, indexes = rules.steps, rules.indexes
     index = steps[step, STEP_INDEX]
-    keys = STEP_TERMS + 2 * columns
+    keys = STEP_TERMS + 2 * rules.shape[WIDEST]
     for part in range(indexes[index, INDEX_WIDTH]):
         argument = steps[step, keys + 2 * part + 1]
         is_register = steps[step, keys + 2 * part] == REGISTER
         work[KEY, part] = work[REGISTERS, argument] if is_register else argument
-    node, _ = find_key(nodes, index_slots, index_state, indexes, index, work)
+    node, _ = find_key(forest.nodes, forest.index_slots, forest.index_state, indexes, index, work)
     work[CANDIDATES, depth] = MISSING if node == NOTHING and steps[step, STEP_FUNCTION] != NOTHING else node
 
 
-@nb.njit(cache=True, forceinline=True)
-def begin(
-    nodes: Array,
-    index_slots: Array,
-    index_state: Array,
-    plans: Array,
-    steps: Array,
-    tests: Array,
-    indexes: Array,
-    numbers: Array,
-    columns: int,
-    plan: int,
-    node: int,
-    match: Array,
-    work: Array,
-) -> bool:
+@inlined
+def begin(forest: Forest, rules: Rules, plan: int, node: int, match: Array, work: Array) -> bool:
     """Bind a plan's trigger; False where it does not fit, and there is nothing to match."""
-    if not fits(nodes, node, plans, plan, PLAN_TERMS, columns, work):
+    plans = rules.plans
+    if not fits(forest.nodes, node, plans, plan, PLAN_TERMS, rules.shape[WIDEST], work):
         return False
     count = plans[plan, PLAN_TESTS]
-    if count and not passes(tests, plans[plan, PLAN_TEST], count, numbers, work):
+    if count and not passes(rules.tests, plans[plan, PLAN_TEST], count, rules.numbers, work):
         return False
     match[PLAN], match[DEPTH], match[TRIGGER] = plan, 0, node
     if plans[plan, PLAN_ATOM] != NOTHING:
         work[MATCHED, plans[plan, PLAN_ATOM]] = node
     if plans[plan, PLAN_STEPS] > 0:
-        probe(nodes, index_slots, index_state, steps, indexes, columns, plans[plan, PLAN_STEP], 0, work)
+        probe(forest, rules, plans[plan, PLAN_STEP], 0, work)
     return True
 
 
-@nb.njit(cache=True, forceinline=True)
-def advance(
-    nodes: Array,
-    index_slots: Array,
-    index_state: Array,
-    plans: Array,
-    steps: Array,
-    tests: Array,
-    indexes: Array,
-    numbers: Array,
-    columns: int,
-    match: Array,
-    work: Array,
-) -> bool:
+@inlined
+def advance(forest: Forest, rules: Rules, match: Array, work: Array) -> bool:
     """Go on to the next match; False when there is none left. The first call finds the first match.
 
     It stops as well where a function has no value yet. Then the match is not complete; see `is_complete`.
     """
+    nodes, plans, steps, indexes = forest.nodes, rules.plans, rules.steps, rules.indexes
     plan = match[PLAN]
     count = plans[plan, PLAN_STEPS]
     depth = match[DEPTH]
@@ -210,49 +178,37 @@ def advance(
         # A tuple that stands twice in a body triggers the match once, from the first of its places.
         if nodes[candidate, STATUS] & USABLE != ALIVE or (candidate == match[TRIGGER] and atom < trigger_atom):
             continue
-        if not fits(nodes, candidate, steps, step, STEP_TERMS, columns, work):
+        if not fits(nodes, candidate, steps, step, STEP_TERMS, rules.shape[WIDEST], work):
             continue
         number = steps[step, STEP_TESTS]
-        if number and not passes(tests, steps[step, STEP_TEST], number, numbers, work):
+        if number and not passes(rules.tests, steps[step, STEP_TEST], number, rules.numbers, work):
             continue
         work[MATCHED, atom] = candidate
         depth += 1
         if depth == count:
             match[DEPTH] = depth
             return True
-        probe(nodes, index_slots, index_state, steps, indexes, columns, first_step + depth, depth, work)
+        probe(forest, rules, first_step + depth, depth, work)
     match[DEPTH] = 0
     return False
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def is_complete(plans: Array, match: Array) -> bool:
     """Whether all atoms are matched, and not only those before a function without a value."""
     return match[DEPTH] >= plans[match[PLAN], PLAN_STEPS]
 
 
-@nb.njit(cache=True, forceinline=True)
-def next_known(
-    nodes: Array,
-    index_slots: Array,
-    index_state: Array,
-    plans: Array,
-    steps: Array,
-    tests: Array,
-    indexes: Array,
-    numbers: Array,
-    columns: int,
-    match: Array,
-    work: Array,
-) -> bool:
+@inlined
+def next_known(forest: Forest, rules: Rules, match: Array, work: Array) -> bool:
     """Go on to the next complete match: enough for derivations that were found before, and so have all their values."""
-    while advance(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, match, work):
-        if is_complete(plans, match):
+    while advance(forest, rules, match, work):
+        if is_complete(rules.plans, match):
             return True
     return False
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def make_head(heads: Array, relations: Array, rule: int, work: Array) -> int:
     """The head's columns for the current match, in the working memory; returns its relation."""
     relation = heads[rule, HEAD_RELATION]

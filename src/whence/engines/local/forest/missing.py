@@ -6,16 +6,15 @@ registers, then the matched nodes.
 
 from __future__ import annotations
 
-import numba as nb
-
-from whence.engines.local.forest.layout import CANDIDATES, MATCHED, NOTHING, PLAN_STEP, REGISTERS, Array
+from whence.engines.local.forest.kernels import inlined
+from whence.engines.local.forest.layout import CANDIDATES, MATCHED, NOTHING, PLAN_STEP, REGISTERS, Array, Forest, Rules
 from whence.engines.local.forest.matching import DEPTH, PLAN, TRIGGER, probe
 
 # Where the registers begin.
 STATE = 3
 
 
-@nb.njit(cache=True)
+@inlined
 def postpone(match: Array, work: Array, waiting: Array, at: int) -> None:
     """Write an incomplete match down."""
     waiting[at, PLAN], waiting[at, DEPTH], waiting[at, TRIGGER] = match[PLAN], match[DEPTH], match[TRIGGER]
@@ -25,20 +24,8 @@ def postpone(match: Array, work: Array, waiting: Array, at: int) -> None:
         waiting[at, STATE + memory + place] = work[MATCHED, place]
 
 
-@nb.njit(cache=True)
-def take_up(
-    nodes: Array,
-    index_slots: Array,
-    index_state: Array,
-    plans: Array,
-    steps: Array,
-    indexes: Array,
-    columns: int,
-    waiting: Array,
-    at: int,
-    match: Array,
-    work: Array,
-) -> None:
+@inlined
+def take_up(forest: Forest, rules: Rules, waiting: Array, at: int, match: Array, work: Array) -> None:
     """Let a match go on with the value that it has been waiting for, and with that one only."""
     match[PLAN], match[DEPTH], match[TRIGGER] = waiting[at, PLAN], waiting[at, DEPTH], waiting[at, TRIGGER]
     memory = work.shape[1]
@@ -48,5 +35,5 @@ def take_up(
     depth = match[DEPTH]
     for before in range(depth):
         work[CANDIDATES, before] = NOTHING
-    step = plans[match[PLAN], PLAN_STEP] + depth
-    probe(nodes, index_slots, index_state, steps, indexes, columns, step, depth, work)
+    step = rules.plans[match[PLAN], PLAN_STEP] + depth
+    probe(forest, rules, step, depth, work)

@@ -5,8 +5,7 @@ It is here to be compared with: in a well connected graph nearly everything coul
 
 from __future__ import annotations
 
-import numba as nb
-
+from whence.engines.local.forest.kernels import kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
@@ -21,7 +20,6 @@ from whence.engines.local.forest.layout import (
     RELATION,
     ROW,
     STATUS,
-    WIDEST,
     Array,
     Forest,
     Rules,
@@ -31,12 +29,11 @@ from whence.engines.local.forest.pruning import BACK_COUNT, DEAD_COUNT, PHASE, P
 from whence.engines.local.forest.tuples import find
 
 
-@nb.njit(cache=True)
+@kernel
 def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: Array, work: Array) -> None:
     """Mark everything that has a derivation from the roots as dead; `pruning.prune` goes on from there."""
-    nodes, slots, index_slots, index_state = forest.nodes, forest.slots, forest.index_slots, forest.index_state
-    plans, steps, tests, heads = rules.plans, rules.steps, rules.tests, rules.heads
-    relations, indexes, numbers, columns = rules.relations, rules.indexes, rules.numbers, rules.shape[WIDEST]
+    nodes, slots = forest.nodes, forest.slots
+    plans, heads, relations = rules.plans, rules.heads, rules.relations
     count, done = 0, -len(roots)
     while done < count:
         # What is to go is still joined with: the derivations are those from before.
@@ -45,16 +42,12 @@ def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: A
         relation = nodes[node, RELATION]
         first = relations[relation, FORWARD]
         for plan in range(first, first + relations[relation, FORWARDS]):
-            if not begin(
-                nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
-            ):
+            if not begin(forest, rules, plan, node, walk, work):
                 continue
             rule = plans[plan, PLAN_RULE]
-            while next_known(
-                nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work
-            ):
+            while next_known(forest, rules, walk, work):
                 head_relation = make_head(heads, relations, rule, work)
-                head, _ = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
+                head = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
                 if head != NOTHING and nodes[head, STATUS] & (ALIVE | NOTED) == ALIVE:
                     nodes[head, STATUS] |= NOTED
                     dead[count] = head

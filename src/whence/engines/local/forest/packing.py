@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from whence.engines.local.forest.kernels import kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     BODY,
@@ -36,7 +36,8 @@ def pack(forest: Forest, rules: Rules, work: Array) -> Forest:
     best = forest.best.copy()
     derivations = forest.derivations.copy()
     counters = forest.counters.copy()
-    _close_gaps(nodes, best, derivations, counters, rules.heads, int(rules.shape[LONGEST]))
+    moved = np.full(int(counters[NODES]), NOTHING, np.int32)
+    _close_gaps(nodes, best, derivations, counters, rules.heads, int(rules.shape[LONGEST]), moved)
     slots = np.full(len(forest.slots), NOTHING, np.int32)
     rehash(nodes, slots, int(counters[NODES]), rules.relations)
     index_slots = np.full(len(forest.index_slots), NOTHING, np.int32)
@@ -46,14 +47,17 @@ def pack(forest: Forest, rules: Rules, work: Array) -> Forest:
     return Forest(nodes, best, slots, index_slots, index_state, derivations, counters)
 
 
-@nb.njit(cache=True)
-def _close_gaps(nodes: Array, best: Array, derivations: Array, counters: Array, heads: Array, longest: int) -> None:
-    moved = np.full(counters[NODES], NOTHING, np.int32)
+@kernel
+def _close_gaps(
+    nodes: Array, best: Array, derivations: Array, counters: Array, heads: Array, longest: int, moved: Array
+) -> None:
+    """`moved` becomes the new number of each node, and is NOTHING where it is gone."""
     count = 0
     for node in range(counters[NODES]):
         if nodes[node, STATUS] & ALIVE:
             moved[node] = count
-            nodes[count] = nodes[node]
+            for field in range(nodes.shape[1]):
+                nodes[count, field] = nodes[node, field]
             if len(best) > 0:
                 best[count] = best[node]
             nodes[count, FIRST] = NOTHING

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
 from whence.engines.local.forest import growing, pruning
-from whence.engines.local.forest.layout import ALIVE, NODES, NOTHING, RELATION, STATUS, Array
-from whence.engines.local.forest.maintainer import ForestMaintainer
+from whence.engines.local.forest.entering import Cells
+from whence.engines.local.forest.layout import ALIVE, COLUMNS, NOTED, NOTHING, PASSED_ON, RELATION, STATUS, Array
+from whence.engines.local.forest.maintainer import NO_NODES, ForestMaintainer
 from whence.engines.local.forest.over_deleting import over_delete
 from whence.engines.local.forest.rows import ForestDelta
-from whence.model.types import Row
 from whence.model.updates import Delta
 
 
 class PlainForest(ForestMaintainer):
     """Tuples are there or not."""
 
-    def _change(self, gone: Mapping[str, Sequence[Row]], come: Mapping[str, Sequence[Row]]) -> Mapping[str, Delta]:
+    def _change(self, gone: Mapping[str, Cells], come: Mapping[str, Cells]) -> Mapping[str, Delta]:
         removed = self._delete(gone)
         return self._deltas(removed, self._insert(come))
 
-    def _insert(self, rows: Mapping[str, Sequence[Row]]) -> Array:
+    def _insert(self, cells: Mapping[str, Cells]) -> Array:
         """The nodes of the component's own relations that come alive."""
-        walk = np.zeros(growing.RESUMED + 1, np.int64)
+        walk = np.zeros(growing.CALLED + 1, np.int64)
         walk[growing.NEXT_PLAN] = NOTHING
-        for name, of_relation in rows.items():
-            self._put(name, of_relation, walk)
+        self._put(cells, walk)
         self._waves = 0
+        inputs = int(walk[growing.QUEUED])
+        self._grow(walk, inputs, NO_NODES)
+        waiting, column = NO_NODES, self._rules.shape[PASSED_ON]
+        if column != NOTHING:
+            # What follows from the inputs alone leaves the queue, and comes back group by group.
+            first = self._queue[inputs : walk[growing.QUEUED]]
+            waiting = first[np.argsort(self._forest.nodes[first, COLUMNS + column], kind="stable")]
+            walk[growing.QUEUED] = inputs
+        self._grow(walk, np.iinfo(np.int64).max, waiting)
+        return self._queue[inputs : walk[growing.QUEUED]]
+
+    def _grow(self, walk: Array, stop: int, waiting: Array) -> None:
+        """Join what is queued, up to `stop` nodes, and what waits in groups."""
+        walk[growing.STOP] = stop
         while True:
-            waiting = self._computer.missing, self._computer.answered
-            end = growing.grow(self._forest, self._rules, self._queue, walk, self._work, *waiting)
+            values = self._computer.missing, self._computer.answered
+            end = growing.grow(self._forest, self._rules, self._queue, waiting, walk, self._work, *values)
             if end == growing.NEEDS_ROOM:
                 self._more_room()
             elif not self._provide(walk, finished=end == growing.FINISHED):
-                break
-        queued = self._queue[: walk[growing.QUEUED]]
-        own: Array = queued[self._forest.nodes[queued, RELATION] < len(self._own)]
-        return own
+                return
 
-    def _delete(self, rows: Mapping[str, Sequence[Row]]) -> Array:
+    def _delete(self, cells: Mapping[str, Cells]) -> Array:
         """The nodes of the component's own relations that are gone."""
         self.last_dead = 0
-        roots = self._roots(rows)
+        roots = self._roots(cells)
         if not len(roots):
             return roots
         walk = np.zeros(7, np.int64)
-        count = int(self._forest.counters[NODES])
-        dead, back = np.empty(count, np.int32), np.empty(count, np.int32)
+        # Nothing is queued while rows go.
+        dead, back = self._dead, self._queue
         self._mark(roots, dead, walk)
         while pruning.prune(self._forest, self._rules, roots, dead, back, walk, self._work) == growing.NEEDS_ROOM:
             self._more_room()
@@ -61,12 +71,14 @@ class PlainForest(ForestMaintainer):
         """Before the walks: provenance tells what is dead, so there is nothing to mark."""
 
     def _deltas(self, removed: Array, added: Array) -> Mapping[str, Delta]:
+        nodes = self._forest.nodes
         if len(removed) and len(added):
             # A tuple that went and came again in one commit has not changed; it has kept its node.
-            again = np.intersect1d(removed, added, assume_unique=True)
-            removed, added = np.setdiff1d(removed, again), np.setdiff1d(added, again)
+            nodes[removed, STATUS] |= NOTED
+            added = added[nodes[added, STATUS] & NOTED == 0]
+            nodes[removed, STATUS] &= ~NOTED
+            removed = removed[nodes[removed, STATUS] & ALIVE == 0]
         found: dict[str, Delta] = {}
-        nodes = self._forest.nodes
         for number, name in enumerate(self._own):
             come = added[nodes[added, RELATION] == number]
             gone = removed[nodes[removed, RELATION] == number]

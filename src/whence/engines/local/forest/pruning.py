@@ -6,10 +6,10 @@ may carry others back. What stays dead is gone. A cycle cannot keep itself alive
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from whence.engines.local.forest.growing import FINISHED, NEEDS_ROOM, note
+from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
@@ -36,7 +36,6 @@ from whence.engines.local.forest.layout import (
     STATUS,
     STORED,
     USES,
-    WIDEST,
     Array,
     Forest,
     Rules,
@@ -49,7 +48,7 @@ from whence.engines.local.forest.tuples import find
 PHASE, DEAD_COUNT, BACK_COUNT, POSITION = range(3, 7)
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def lose(nodes: Array, derivations: Array, counters: Array, longest: int, node: int) -> None:
     """Every derivation that uses the node is no more."""
     use = nodes[node, USES]
@@ -62,7 +61,7 @@ def lose(nodes: Array, derivations: Array, counters: Array, longest: int, node: 
     nodes[node, USES] = NOTHING
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: Array, count: int) -> int:
     """The tuples whose live derivation uses the node are dead as well."""
     use = nodes[node, USES]
@@ -77,7 +76,7 @@ def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: 
     return count
 
 
-@nb.njit(cache=True)
+@inlined
 def mark_dead(nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array) -> int:
     """The roots are gone, and dead is what stood on them, along live derivations; returns how many those are."""
     count = 0
@@ -95,7 +94,7 @@ def mark_dead(nodes: Array, derivations: Array, counters: Array, longest: int, r
     return count
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def outside(nodes: Array, derivations: Array, heads: Array, number: int) -> bool:
     """Whether the derivation's whole body is alive and not dead."""
     for atom in range(heads[derivations[number, RULE], BODY_LENGTH]):
@@ -104,7 +103,7 @@ def outside(nodes: Array, derivations: Array, heads: Array, number: int) -> bool
     return True
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def _stored_proof(nodes: Array, derivations: Array, heads: Array, node: int) -> int:
     """A derivation of the node from outside the dead, among those that are noted."""
     number = np.int64(nodes[node, FIRST])
@@ -115,29 +114,24 @@ def _stored_proof(nodes: Array, derivations: Array, heads: Array, node: int) -> 
     return np.int64(NOTHING)
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def _note_match(forest: Forest, rules: Rules, rule: int, head: int, work: Array) -> int:
     length = rules.heads[rule, BODY_LENGTH]
     return note(forest.nodes, forest.derivations, forest.counters, rules.shape[LONGEST], rule, length, head, work)
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def _probed_proof(forest: Forest, rules: Rules, node: int, walk: Array, work: Array) -> int:
     """The same, found by matching rules backwards, and noted."""
-    nodes, index_slots, index_state = forest.nodes, forest.index_slots, forest.index_state
-    plans, steps, tests, indexes, numbers = rules.plans, rules.steps, rules.tests, rules.indexes, rules.numbers
-    columns = rules.shape[WIDEST]
-    relation = nodes[node, RELATION]
+    relation = forest.nodes[node, RELATION]
     first = rules.relations[relation, BACKWARD]
     for plan in range(first, first + rules.relations[relation, BACKWARDS]):
-        if begin(
-            nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
-        ) and next_known(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+        if begin(forest, rules, plan, node, walk, work) and next_known(forest, rules, walk, work):
             return np.int64(_note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work))
     return np.int64(NOTHING)
 
 
-@nb.njit(cache=True)
+@kernel
 def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, walk: Array, work: Array) -> int:
     """Delete the nodes in `roots` (read from below) and what stood on them.
 
@@ -177,7 +171,7 @@ def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, 
     return FINISHED
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, work: Array) -> bool:
     """What the node, alive again, proves among the dead; False where room is needed first."""
     nodes, derivations, longest = forest.nodes, forest.derivations, rules.shape[LONGEST]
@@ -189,20 +183,16 @@ def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, w
         if head != NOTHING and nodes[head, STATUS] & DEAD and outside(nodes, derivations, heads, number):
             _revive(nodes, head, number, back, walk)
         use = derivations[number, BODY + longest + use % longest]
-    index_slots, index_state, slots = forest.index_slots, forest.index_state, forest.slots
-    plans, steps, tests, indexes, numbers = rules.plans, rules.steps, rules.tests, rules.indexes, rules.numbers
-    relations, columns = rules.relations, rules.shape[WIDEST]
+    slots, plans, relations = forest.slots, rules.plans, rules.relations
     relation = nodes[node, RELATION]
     first = relations[relation, FORWARD]
     for plan in range(first, first + relations[relation, FORWARDS]):
         rule = plans[plan, PLAN_RULE]
-        if heads[rule, STORED] or not begin(
-            nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, plan, node, walk, work
-        ):
+        if heads[rule, STORED] or not begin(forest, rules, plan, node, walk, work):
             continue
-        while next_known(nodes, index_slots, index_state, plans, steps, tests, indexes, numbers, columns, walk, work):
+        while next_known(forest, rules, walk, work):
             head_relation = make_head(heads, relations, rule, work)
-            head, _ = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
+            head = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
             if head != NOTHING and nodes[head, STATUS] & DEAD:
                 if forest.counters[DERIVATIONS] >= len(derivations):
                     return False
@@ -210,7 +200,7 @@ def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, w
     return True
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def _revive(nodes: Array, node: int, proof: int, back: Array, walk: Array) -> None:
     nodes[node, STATUS] &= ~DEAD
     nodes[node, LIVE] = proof

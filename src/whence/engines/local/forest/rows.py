@@ -38,24 +38,24 @@ class ForestDelta(CountedDelta):
     def __init__(
         self, decoder: Decoder, come: tuple[Array, Sequence[Value]], gone: tuple[Array, Sequence[Value]]
     ) -> None:
-        self._decoder = decoder
-        self._come = come
-        self._gone = gone
+        self.decoder = decoder
+        self.come = come
+        self.gone = gone
         self._rows: dict[Row, int] | None = None
 
     @property
     def totals(self) -> tuple[int, int]:
-        return len(self._come[0]), len(self._gone[0])
+        return len(self.come[0]), len(self.gone[0])
 
     def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
-        come, gone = self._decoder.cells(*self._come), self._decoder.cells(*self._gone)
-        counts = [1] * len(self._come[0]) + [-1] * len(self._gone[0])
+        come, gone = self.decoder.cells(*self.come), self.decoder.cells(*self.gone)
+        counts = [1] * len(self.come[0]) + [-1] * len(self.gone[0])
         return [[*more, *less] for more, less in zip(come, gone, strict=True)], counts
 
     def _decoded(self) -> Mapping[Row, int]:
         if self._rows is None:
-            self._rows = dict.fromkeys(self._decoder.rows(*self._gone), -1)
-            self._rows.update(dict.fromkeys(self._decoder.rows(*self._come), 1))
+            self._rows = dict.fromkeys(self.decoder.rows(*self.gone), -1)
+            self._rows.update(dict.fromkeys(self.decoder.rows(*self.come), 1))
         return self._rows
 
     def __getitem__(self, row: Row) -> int:

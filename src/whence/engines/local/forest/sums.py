@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ADD,
     EQUAL,
@@ -23,7 +23,7 @@ from whence.engines.local.forest.layout import (
 )
 
 
-@nb.njit(cache=True)
+@inlined
 def compares(operator: int, left: int, tests: Array, first: int, count: int, numbers: Array, work: Array) -> bool:
     """Whether a number compares with the sum of the operands that stand in the tests from `first` on.
 

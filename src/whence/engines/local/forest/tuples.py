@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import (
     ARITY,
     COLUMNS,
@@ -29,51 +29,72 @@ from whence.engines.local.forest.layout import (
 )
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def mixed(hash_: int, value: int) -> int:
     """One more value in a hash."""
     hash_ = (hash_ ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
     return hash_ ^ (hash_ >> np.uint64(32))
 
 
-@nb.njit(cache=True, forceinline=True)
-def find(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arity: int) -> tuple[int, int]:
-    """The node of the tuple in row `at` of `rows`, or NOTHING, and the slot where it is or belongs."""
+@inlined
+def place(slots: Array, relation: int, rows: Array, at: int, first: int, arity: int) -> tuple[int, int]:
+    """The first slot for the tuple in row `at` of `rows`, from field `first` on, and its mark in whatever slot it gets.
+
+    Nodes are no more than half as many as slots, so that the upper bits of a slot are free for bits of the hash. They
+    tell most other tuples apart, whose rows are then not looked at: they would have to be fetched from far away.
+    """
     hash_ = np.uint64(relation + 1)
     for column in range(arity):
-        hash_ = mixed(hash_, rows[at, column])
-    mask = np.int64(len(slots) - 1)
-    slot = np.int64(hash_ & np.uint64(mask))
+        hash_ = mixed(hash_, rows[at, first + column])
+    mark = np.int64(hash_ >> np.uint64(33)) & -(len(slots) >> 1)
+    return np.int64(hash_ & np.uint64(len(slots) - 1)), mark
+
+
+@inlined
+def locate(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arity: int) -> tuple[int, int, int]:
+    """The node of the tuple in row `at` of `rows`, or NOTHING; the slot where it is or belongs, and its mark there."""
+    numbers = np.int64(len(slots) >> 1) - 1
+    slot, mark = place(slots, relation, rows, at, 0, arity)
     while True:
-        node = slots[slot]
-        if node == NOTHING:
-            return np.int64(NOTHING), slot
-        if nodes[node, RELATION] == relation:
-            column = 0
-            while column < arity and nodes[node, COLUMNS + column] == rows[at, column]:
-                column += 1
-            if column == arity:
-                return np.int64(node), slot
-        slot = (slot + 1) & mask
+        entry = np.int64(slots[slot])
+        if entry == NOTHING:
+            return np.int64(NOTHING), slot, mark
+        if entry & ~numbers == mark:
+            node = entry & numbers
+            if nodes[node, RELATION] == relation:
+                column = 0
+                while column < arity and nodes[node, COLUMNS + column] == rows[at, column]:
+                    column += 1
+                if column == arity:
+                    return node, slot, mark
+        slot = (slot + 1) & (len(slots) - 1)
 
 
-@nb.njit(cache=True, forceinline=True)
-def add(nodes: Array, slots: Array, counters: Array, relation: int, rows: Array, at: int, arity: int, slot: int) -> int:
-    """A new node, not alive yet, in the slot that `find` gave. There must be room."""
-    node = counters[NODES]
-    counters[NODES] = node + 1
-    nodes[node, STATUS] = 0
-    nodes[node, RELATION] = relation
-    nodes[node, LIVE] = NOTHING
-    nodes[node, FIRST] = NOTHING
-    nodes[node, USES] = NOTHING
-    for column in range(arity):
-        nodes[node, COLUMNS + column] = rows[at, column]
-    slots[slot] = node
-    return np.int64(node)
+@inlined
+def find(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arity: int) -> int:
+    """The node of the tuple in row `at` of `rows`, or NOTHING."""
+    return locate(nodes, slots, relation, rows, at, arity)[0]
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
+def find_or_add(nodes: Array, slots: Array, counters: Array, relation: int, rows: Array, at: int, arity: int) -> int:
+    """The same, or a new node, not alive yet. There must be room."""
+    node, slot, mark = locate(nodes, slots, relation, rows, at, arity)
+    if node == NOTHING:
+        node = counters[NODES]
+        counters[NODES] = node + 1
+        nodes[node, STATUS] = 0
+        nodes[node, RELATION] = relation
+        nodes[node, LIVE] = NOTHING
+        nodes[node, FIRST] = NOTHING
+        nodes[node, USES] = NOTHING
+        for column in range(arity):
+            nodes[node, COLUMNS + column] = rows[at, column]
+        slots[slot] = mark | node
+    return node
+
+
+@inlined
 def find_key(
     nodes: Array, index_slots: Array, index_state: Array, indexes: Array, index: int, work: Array
 ) -> tuple[int, int]:
@@ -96,7 +117,7 @@ def find_key(
         slot = (slot + 1) & mask
 
 
-@nb.njit(cache=True, forceinline=True)
+@inlined
 def let_find(
     nodes: Array, index_slots: Array, index_state: Array, relations: Array, indexes: Array, node: int, work: Array
 ) -> None:
@@ -114,22 +135,18 @@ def let_find(
     nodes[node, STATUS] |= INDEXED
 
 
-@nb.njit(cache=True)
+@kernel
 def rehash(nodes: Array, slots: Array, count: int, relations: Array) -> None:
     """Put every node into slots that are empty."""
-    mask = np.int64(len(slots) - 1)
     for node in range(count):
         relation = nodes[node, RELATION]
-        hash_ = np.uint64(relation + 1)
-        for column in range(relations[relation, ARITY]):
-            hash_ = mixed(hash_, nodes[node, COLUMNS + column])
-        slot = np.int64(hash_ & np.uint64(mask))
+        slot, mark = place(slots, relation, nodes, node, COLUMNS, relations[relation, ARITY])
         while slots[slot] != NOTHING:
-            slot = (slot + 1) & mask
-        slots[slot] = node
+            slot = (slot + 1) & (len(slots) - 1)
+        slots[slot] = mark | node
 
 
-@nb.njit(cache=True)
+@kernel
 def reindex(
     nodes: Array, index_slots: Array, index_state: Array, count: int, relations: Array, indexes: Array, work: Array
 ) -> None:
@@ -138,3 +155,10 @@ def reindex(
     for node in range(count):
         if nodes[node, STATUS] & INDEXED:
             let_find(nodes, index_slots, index_state, relations, indexes, node, work)
+
+
+@kernel
+def find_all(nodes: Array, slots: Array, relation: int, rows: Array, found: Array) -> None:
+    """The nodes of all rows of an array, each of them there."""
+    for at in range(len(rows)):
+        found[at] = find(nodes, slots, relation, rows, at, rows.shape[1])

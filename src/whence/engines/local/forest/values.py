@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
+
+import numpy as np
 
 from whence.analysis.components import Component
 from whence.engines.local.forest import layout
+from whence.engines.local.forest.layout import Array
 from whence.model import types
 from whence.model.rules import Atom, Comparison, Rule
 from whence.model.schema import Relation
@@ -40,18 +44,19 @@ class ValueColumn:
     def floating(self) -> bool:
         return self.type == types.DOUBLE
 
-    def encode(self, value: Value) -> float:
-        """A cost as the kernels have it: DECIMAL as a whole number of its smallest unit."""
-        if isinstance(value, Decimal):
-            assert isinstance(self.type, DecimalType)
-            return int(value.scaleb(self.type.scale))
-        assert isinstance(value, int | float)
-        return value
-
-    def decode(self, cost: float) -> Value:
+    def encode(self, values: Sequence[Value]) -> Sequence[Any]:
+        """Costs as the kernels have them: DECIMAL as a whole number of its smallest unit."""
         if isinstance(self.type, DecimalType):
-            return Decimal(int(cost)).scaleb(-self.type.scale)
-        return float(cost) if self.floating else int(cost)
+            scale = self.type.scale
+            return [int(value.scaleb(scale)) for value in values if isinstance(value, Decimal)]
+        return values
+
+    def decode(self, costs: Array) -> list[Value]:
+        if isinstance(self.type, DecimalType):
+            scale = -self.type.scale
+            return [Decimal(cost).scaleb(scale) for cost in costs.tolist()]
+        decoded: list[Value] = (costs if self.floating else costs.astype(np.int64, copy=False)).tolist()
+        return decoded
 
     @property
     def bounds(self) -> tuple[float, float]:

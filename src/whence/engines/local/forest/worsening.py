@@ -6,11 +6,10 @@ whatever the others still get can only be dearer; it is alive again, and may off
 
 from __future__ import annotations
 
-import numba as nb
-
 from whence.engines.local.forest.costs import cost_of, holds
 from whence.engines.local.forest.heap import drop_first, push
 from whence.engines.local.forest.improving import HEAP, remember
+from whence.engines.local.forest.kernels import kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     BODY,
@@ -34,7 +33,7 @@ from whence.engines.local.forest.layout import (
 from whence.engines.local.forest.pruning import lose, mark_dead, outside
 
 
-@nb.njit(cache=True)
+@kernel
 def worsen(
     forest: Forest,
     rules: Rules,

@@ -11,11 +11,12 @@ from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.engine import reads
 from whence.engines.local.recursive.endless import Brake
-from whence.engines.local.recursive.moving import moving_columns
+from whence.engines.local.recursive.moving import moving_columns, unfounded
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.engines.spark.recursion.checkpoints import checkpoint, planned_by_hand
 from whence.engines.spark.recursion.growing import Bests, Growing, Rows
 from whence.engines.spark.recursion.inputs import Inputs
+from whence.engines.spark.recursion.recomputing import recompute
 from whence.engines.spark.recursion.rounds import Progress, Rounds
 from whence.engines.spark.recursion.rules import RecursiveRule
 from whence.engines.spark.types import frame_schema
@@ -32,21 +33,29 @@ def build(
 ) -> dict[str, DataFrame]:
     """The component's relations, as rows with `support`, over frames of the relations below."""
     spark = next((frame.sparkSession for frame in frames.values()), None) or SparkSession.active()
-    rules = [RecursiveRule(rule, relations, functions, component.relations) for rule in component.rules]
     brake = Brake(component, limits)
     with planned_by_hand(spark):
         inputs = Inputs(reads(component), relations, frames)
-        growing = {name: _growing(relations[name], component) for name in component.relations}
-        Rounds(spark, rules, growing, {}, inputs).run(brake, progress)
-        outdated = _outdated(component)
-        results = {name: _result(spark, each) for name, each in growing.items() if name not in outdated}
-        if outdated:
-            again = {name: _growing(relations[name], component) for name in outdated}
-            Rounds(spark, rules, again, results, inputs).run(brake, progress)
-            results |= {name: _result(spark, each) for name, each in again.items()}
-            for name in outdated:
-                growing[name].pieces.release()
-        inputs.release()
+        try:
+            if inputs.owing or unfounded(component) is not None:
+                return recompute(spark, component, relations, functions, frames, brake)
+            rules = [RecursiveRule(rule, relations, functions, component.relations) for rule in component.rules]
+            return _proved(component, relations, Rounds(spark, rules, inputs, brake, progress))
+        finally:
+            inputs.release()
+
+
+def _proved(component: Component, relations: Mapping[str, Relation], rounds: Rounds) -> dict[str, DataFrame]:
+    growing = {name: _growing(relations[name], component) for name in component.relations}
+    rounds.run(growing, {})
+    outdated = _outdated(component)
+    results = {name: _result(rounds.spark, each) for name, each in growing.items() if name not in outdated}
+    if outdated:
+        again = {name: _growing(relations[name], component) for name in outdated}
+        rounds.run(again, results)
+        results |= {name: _result(rounds.spark, each) for name, each in again.items()}
+        for name in outdated:
+            growing[name].pieces.release()
     return results
 
 

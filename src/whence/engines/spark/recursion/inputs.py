@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 import pyspark.sql.functions as F
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 
 from whence.engines.spark.recursion.checkpoints import Checkpoint, checkpoint
 from whence.engines.spark.tuple_ids import tuple_id
@@ -17,13 +17,17 @@ SMALL = 10_000
 
 
 class Inputs:
-    """Frames of the rows that are there, with the number of each as `id`."""
+    """Frames of the rows that are there, with the number of each as `id`.
+
+    `owing` tells that there are rows with a count below zero, so that presence is not all there is to know.
+    """
 
     def __init__(
         self, names: Iterable[str], relations: Mapping[str, Relation], frames: Mapping[str, DataFrame]
     ) -> None:
         self._frames: dict[str, DataFrame] = {}
         self._kept: dict[str, Checkpoint] = {}
+        self.owing = False
         for name in names:
             self._prepare(relations[name], frames[name])
 
@@ -39,14 +43,18 @@ class Inputs:
 
     def _prepare(self, relation: Relation, frame: DataFrame) -> None:
         columns = column_names(relation.arity)
-        present = frame.where("n > 0") if "n" in frame.columns else frame
+        counted = Observation()
+        present = frame
+        if not relation.distinct:
+            present = frame.observe(counted, F.min("n").alias("least")).where("n > 0")
         rows = present.select(*columns, tuple_id(relation.name, [F.col(name) for name in columns]).alias("id"))
         kept = checkpoint(rows)
+        if not relation.distinct:
+            self.owing = self.owing or (counted.get["least"] or 0) < 0
         if kept.rows > SMALL:
             self._kept[relation.name] = kept
             self._frames[relation.name] = kept.frame
         else:
-            self._frames[relation.name] = F.broadcast(
-                frame.sparkSession.createDataFrame(kept.frame.toArrow(), rows.schema)
-            )
+            local = frame.sparkSession.createDataFrame(kept.frame.toArrow(), rows.schema)
+            self._frames[relation.name] = F.broadcast(local)
             kept.release()

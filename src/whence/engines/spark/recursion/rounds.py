@@ -26,50 +26,62 @@ Offer: TypeAlias = tuple[Rule, DataFrame]
 
 
 class Rounds:
-    """Relations that grow to their end, over inputs and over relations of the component that are known already.
-
-    A round is one job for each relation that gets candidates.
-    """
+    """Lets relations grow to their end. A round is one job for each relation that gets candidates."""
 
     def __init__(
         self,
         spark: SparkSession,
         rules: Sequence[RecursiveRule],
-        growing: Mapping[str, Growing],
-        known: Mapping[str, DataFrame],
         inputs: Inputs,
+        brake: Brake,
+        progress: Progress | None,
     ) -> None:
-        self._spark = spark
-        self._rules = [rule for rule in rules if rule.relation in growing]
-        self._growing = growing
-        self._known = known
+        self.spark = spark
+        self._rules = rules
         self._inputs = inputs
+        self._brake = brake
+        self._progress = progress
 
-    def run(self, brake: Brake, progress: Progress | None) -> None:
-        offers = _by_relation(self._from_outside())
+    def run(self, growing: Mapping[str, Growing], known: Mapping[str, DataFrame]) -> None:
+        """Over the inputs, and over relations of the component that are known already."""
+        offering = _Offering(
+            self.spark, [rule for rule in self._rules if rule.relation in growing], self._inputs, growing, known
+        )
+        offers = _by_relation(offering.from_outside())
         for number in count(1):
-            news = {name: self._news(name, offered) for name, offered in offers.items()}
-            if progress is not None:
-                progress(number, {name: piece.rows for name, piece in news.items()})
+            news = {name: _news(growing[name], offered) for name, offered in offers.items()}
+            if self._progress is not None:
+                self._progress(number, {name: piece.rows for name, piece in news.items()})
             deltas = {name: piece for name, piece in news.items() if piece.rows}
             if not deltas:
                 return
+            if number > self._brake.depth:
+                name, delta = next(iter(deltas.items()))
+                raise _endless(self._brake, growing[name], offers[name], delta)
             for name, piece in deltas.items():
-                pieces = self._growing[name].pieces
-                pieces.add(piece)
-                brake.check_size(pieces.rows, offers[name][-1][0])
-            if number > brake.depth:
-                raise self._endless(brake, offers, deltas)
-            offers = _by_relation(self._from(deltas))
+                growing[name].pieces.add(piece)
+                self._brake.check_size(growing[name].pieces.rows, offers[name][-1][0])
+            offers = _by_relation(offering.from_rows(deltas))
 
-    def _news(self, name: str, offered: Sequence[Offer]) -> Checkpoint:
-        growing = self._growing[name]
-        rules = {id(rule): rule for rule, _ in offered}
-        # An error that may come from several rules has no place.
-        span = offered[0][0].span if len(rules) == 1 else None
-        return checkpoint(growing.news(growing.numbered(union([frame for _, frame in offered]))), span)
 
-    def _from_outside(self) -> Iterator[Offer]:
+class _Offering:
+    """What the rules make of rows."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        rules: Sequence[RecursiveRule],
+        inputs: Inputs,
+        growing: Mapping[str, Growing],
+        known: Mapping[str, DataFrame],
+    ) -> None:
+        self._spark = spark
+        self._rules = rules
+        self._inputs = inputs
+        self._growing = growing
+        self._known = known
+
+    def from_outside(self) -> Iterator[Offer]:
         """What follows without any row of the relations that grow."""
         for rule in self._rules:
             if self._known.keys() >= set(rule.own.values()):
@@ -79,7 +91,7 @@ class Rounds:
             if isinstance(growing, Bests) and not growing.keys:
                 yield rule.rule, growing.empty_group(self._spark)
 
-    def _from(self, deltas: Mapping[str, Checkpoint]) -> Iterator[Offer]:
+    def from_rows(self, deltas: Mapping[str, Checkpoint]) -> Iterator[Offer]:
         """What follows from the rows of the last round, each in turn at every place where its relation is read."""
         for rule in self._rules:
             everything = {at: rows for at, name in rule.own.items() if (rows := self._rows(name)) is not None}
@@ -107,18 +119,20 @@ class Rounds:
         negations = {at: self._inputs[name].drop("id") for at, name in rule.negated.items()}
         return rule.candidates({**own, **inputs}, negations, first)
 
-    def _endless(
-        self, brake: Brake, offers: Mapping[str, Sequence[Offer]], deltas: Mapping[str, Checkpoint]
-    ) -> ConvergenceError:
-        name, delta = next(iter(deltas.items()))
-        growing = self._growing[name]
-        some = delta.frame.limit(1).toArrow()
-        (row,) = rows_from_arrow(some, growing.relation)
-        (identity,) = some.column("id").to_pylist()
-        guilty = [
-            rule for rule, frame in offers[name] if not growing.numbered(frame).where(F.col("id") == identity).isEmpty()
-        ]
-        return brake.too_deep(row, guilty[0])
+
+def _news(growing: Growing, offered: Sequence[Offer]) -> Checkpoint:
+    rules = {id(rule) for rule, _ in offered}
+    # An error that may come from several rules has no place.
+    span = offered[0][0].span if len(rules) == 1 else None
+    return checkpoint(growing.news(growing.numbered(union([frame for _, frame in offered]))), span)
+
+
+def _endless(brake: Brake, growing: Growing, offered: Sequence[Offer], delta: Checkpoint) -> ConvergenceError:
+    some = delta.frame.limit(1).toArrow()
+    (row,) = rows_from_arrow(some, growing.relation)
+    (number,) = some.column("id").to_pylist()
+    guilty = (rule for rule, frame in offered if not growing.numbered(frame).where(F.col("id") == number).isEmpty())
+    return brake.too_deep(row, next(guilty))
 
 
 def _by_relation(offers: Iterator[Offer]) -> dict[str, list[Offer]]:

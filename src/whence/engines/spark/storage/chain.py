@@ -60,6 +60,8 @@ def read_commit(files: Files, number: int) -> CommitFile:
         return decode(files.read(commit_path(number)), number)
     except FileNotFoundError:
         raise damaged(files.root, f"{commit_path(number)} is missing") from None
+    except OSError as error:
+        raise StateError(f"the database in {files.root} cannot be read: {error}") from error
     except MalformedError as error:
         raise damaged(files.root, f"{commit_path(number)}: {error}") from None
     except OtherFormatError as error:

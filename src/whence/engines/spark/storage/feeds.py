@@ -60,10 +60,12 @@ def feed_entries(spark: SparkSession, files: Files, relation: Relation, parts: S
         changes = part.changes
         if isinstance(changes, Segment):
             changes = read_segment(spark, files, changes, _columns(relation)).toArrow()
-        rows = rows_from_arrow(changes, relation)
-        entries.append(
-            Entry(part.version, part.timestamp, dict(zip(rows, changes.column(COUNT).to_pylist(), strict=True)))
-        )
+        counts = changes.column(COUNT).to_pylist()
+        if relation.distinct:
+            # A segment may be the state of a set, with the number of its rows' derivations.
+            counts = [1 if count > 0 else -1 for count in counts]
+        delta = dict(zip(rows_from_arrow(changes, relation), counts, strict=True))
+        entries.append(Entry(part.version, part.timestamp, delta))
     return entries
 
 

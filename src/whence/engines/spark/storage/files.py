@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import secrets
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -72,6 +74,22 @@ def open_files(spark: SparkSession | None, root: str) -> Files:
     from whence.engines.spark.storage.hadoop_files import HadoopFiles
 
     return HadoopFiles(spark, root)
+
+
+def temporary_files(spark: SparkSession | None) -> Files:
+    """A new directory that this process and all of Spark reach."""
+    from whence.engines.spark.storage.local_files import LocalFiles
+
+    if spark is None or (spark.sparkContext.master or "local").startswith("local"):
+        return LocalFiles(Path(tempfile.mkdtemp(prefix="whence-")), survives_power_loss=False)
+    if _default_scheme(spark) == "file":
+        raise StateError(
+            "a database on a cluster needs a directory that all machines of the cluster reach",
+            hint="give it a path, such as hdfs://host/path",
+        )
+    from whence.engines.spark.storage.hadoop_files import HadoopFiles, home_directory
+
+    return HadoopFiles(spark, f"{home_directory(spark)}/.whence-{secrets.token_hex(8)}")
 
 
 def _default_scheme(spark: SparkSession) -> str:

@@ -18,12 +18,21 @@ if TYPE_CHECKING:
 _CREATE_IF_ABSENT = "fs.option.create.conditional.overwrite"
 # Here an object has its name when its stream is closed, and never that of another unless it may.
 _NAMED_AT_CLOSE = frozenset({"gs"})
+# Here a rename is a copy, and says nothing about what was there meanwhile.
+_COPYING = frozenset({"s3a", "s3", "s3n", "oss", "cosn", "obs"})
 
 
 def default_scheme(spark: SparkSession) -> str:
     """Where Spark looks for a path that does not say."""
     jvm, configuration = _gateway(spark)
     return str(jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(configuration).getScheme())
+
+
+def home_directory(spark: SparkSession) -> str:
+    """Where Spark's user may write."""
+    jvm, configuration = _gateway(spark)
+    with _as_os_error():
+        return str(jvm.org.apache.hadoop.fs.FileSystem.get(configuration).getHomeDirectory().toString())
 
 
 class HadoopFiles:
@@ -53,6 +62,11 @@ class HadoopFiles:
         with _as_os_error():
             if self._system.hasPathCapability(target, _CREATE_IF_ABSENT) or self._scheme in _NAMED_AT_CLOSE:
                 return self._create_at_close(target, data)
+            if self._scheme in _COPYING:
+                raise OSError(
+                    f"the connector for {self._scheme}: cannot create a file only where there is none "
+                    f"(it lacks {_CREATE_IF_ABSENT})"
+                )
             return self._create_and_name(target, data)
 
     def read(self, path: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from whence.engines.spark.storage.files import Entry
@@ -52,10 +53,16 @@ class LocalFiles:
 
     def entries(self, path: str) -> list[Entry]:
         try:
-            with os.scandir(self.directory / path) as found:
-                return [Entry(each.name, each.is_dir(), each.stat().st_size) for each in found]
+            with os.scandir(self.directory / path) as scanned:
+                found = list(scanned)
         except FileNotFoundError:
             return []
+        entries = []
+        for each in found:
+            # Somebody may have deleted it by now.
+            with suppress(FileNotFoundError):
+                entries.append(Entry(each.name, each.is_dir(), each.stat().st_size))
+        return entries
 
     def delete(self, path: str) -> None:
         target = self.directory / path

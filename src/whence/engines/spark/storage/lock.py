@@ -72,14 +72,20 @@ class EpochLock:
     def check(self) -> None:
         newest = self._newest()
         if newest != self.epoch:
-            holder = self._files.read(_path(newest)).decode("utf-8", "replace") if newest else "unknown"
             raise StateError(
-                f"the database in {self._files.root} has been opened by {holder}, and goes on there",
+                f"the database in {self._files.root} has been opened by {self._holder(newest)}, and goes on there",
                 hint="let one process write at a time; this one can only be closed",
             )
 
     def release(self) -> None:
         """The next writer takes the next epoch, whether this one is alive or not."""
+
+    def _holder(self, epoch: int) -> str:
+        try:
+            return self._files.read(_path(epoch)).decode("utf-8", "replace")
+        except FileNotFoundError:
+            # There is a still newer one.
+            return "another process"
 
     def _newest(self) -> int:
         return max((int(entry.name) for entry in self._files.entries(EPOCHS) if entry.name.isdecimal()), default=0)

@@ -49,8 +49,10 @@ def begin(files: Files, lock: Lock) -> Current:
                 return Current(first, 1)
         elif not lock.can_be_taken:
             return current
-        elif (mine := _take_over(files, current)) is not None:
-            return mine
+        else:
+            lock.check()
+            if (mine := _take_over(files, current)) is not None:
+                return mine
 
 
 def _take_over(files: Files, current: Current) -> Current | None:

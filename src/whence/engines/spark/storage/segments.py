@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from whence.durable.files import damaged
@@ -100,11 +100,9 @@ def _disk_errors(files: Files, path: str) -> Iterator[None]:
 
 
 def _remove(files: Files, path: str) -> None:
-    try:
+    # What cannot be removed now is collected another time.
+    with suppress(OSError):
         files.delete(path)
-    except OSError:
-        # It goes when the database is opened next.
-        return
 
 
 def _not_written(files: Files, reason: str) -> StateError:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import shutil
-import tempfile
 import weakref
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -19,8 +17,7 @@ from whence.engines.spark.storage.changes import Change, Draft, NewTable
 from whence.engines.spark.storage.collecting import collect
 from whence.engines.spark.storage.commits import COMMITS
 from whence.engines.spark.storage.feeds import FeedPart, read_feed
-from whence.engines.spark.storage.files import Files, open_files
-from whence.engines.spark.storage.local_files import LocalFiles
+from whence.engines.spark.storage.files import Files, open_files, temporary_files
 from whence.engines.spark.storage.lock import Lock, take_lock
 from whence.engines.spark.storage.logs import first_to_merge
 from whence.engines.spark.storage.manifest import Log, Manifest, Segment, Step, Table
@@ -78,15 +75,15 @@ class Storage:
     @classmethod
     def open(cls, spark: SparkSession | None, root: str | None, keep_versions: int = KEEP_VERSIONS) -> Storage:
         """The database in a root, or a new one there. Without a root, one that goes away when it is closed."""
-        if root is not None:
-            try:
-                files = open_files(spark, root)
-            except OSError as error:
-                raise _unusable(root, error) from error
-            return cls(spark, files, keep_versions)
-        directory = tempfile.mkdtemp(prefix="whence-")
-        storage = cls(spark, LocalFiles(Path(directory), survives_power_loss=False), keep_versions)
-        storage._remove = weakref.finalize(storage, shutil.rmtree, directory, ignore_errors=True)
+        try:
+            files = temporary_files(spark) if root is None else open_files(spark, root)
+        except OSError as error:
+            raise _unusable(root or "Spark's file system", error) from error
+        storage = cls(spark, files, keep_versions)
+        if root is None:
+            storage._remove = weakref.finalize(storage, files.delete, "")
+            # At the end of the process there is no Spark any more.
+            storage._remove.atexit = files.directory is not None
         return storage
 
     @property
@@ -130,7 +127,9 @@ class Storage:
         """These are in no commit, and will not be."""
         for segment in segments:
             self._new_segments.discard(segment.path)
-            self.files.delete(segment.path)
+            # What cannot be removed now is collected another time.
+            with suppress(OSError):
+                self.files.delete(segment.path)
 
     def commit(self, change: Change) -> Manifest:
         """The next version."""

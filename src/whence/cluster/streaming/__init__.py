@@ -1,0 +1,1 @@
+"""Streams as the source of tables: each micro-batch is one commit, and happens once."""

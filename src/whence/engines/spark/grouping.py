@@ -1,0 +1,216 @@
+"""Views with aggregates, from nothing: groups, the values that some folds keep, and the rows that come of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import and_, or_
+
+import pyspark.sql.functions as F
+from pyspark.sql import Column, DataFrame
+
+from whence.engines.local.counting.aggregates import HeadAggregate
+from whence.engines.local.counting.extremes import Extreme
+from whence.engines.local.counting.folds import ByValue, Linear
+from whence.engines.local.counting.groups import can_owe
+from whence.engines.spark.bodies import Bindings
+from whence.engines.spark.exact_sums import double_totals, exact_total, finished, total_type
+from whence.engines.spark.expressions import Terms
+from whence.engines.spark.types import spark_type
+from whence.functions.aggregates import aggregate_type
+from whence.functions.typing import Typed
+from whence.incremental.body import Body
+from whence.model.schema import Relation
+from whence.model.terms import Aggregate, Variable
+from whence.model.types import DOUBLE, Type
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """One aggregate that looks at values: those of rule `r` are what `arguments[r]` says, as `kind`."""
+
+    number: int
+    position: int
+    head: HeadAggregate
+    function: str
+    distinct: bool
+    kind: Type
+    result: Type
+
+    @property
+    def adds_doubles(self) -> bool:
+        return self.kind == DOUBLE and self.function in ("sum", "avg")
+
+
+class Grouping:
+    """The groups of a view over the bindings of its rules.
+
+    In every frame the group terms are k0, k1, ...; in that of the bindings the argument of fold i is x{i}, and how
+    often the binding counts is `copies`.
+    """
+
+    def __init__(self, relation: Relation, bodies: Sequence[Body]) -> None:
+        positions = bodies[0].rule.aggregates
+        self._relation = relation
+        self._bodies = bodies
+        self._signed = any(map(can_owe, bodies))
+        self._plain = [position for position in range(relation.arity) if position not in positions]
+        self._keys = [f"k{number}" for number in range(len(self._plain))]
+        self._counts = []
+        self._folds: list[_Fold] = []
+        for position in positions:
+            head = HeadAggregate(position, bodies, relation.columns[position].type, self._signed)
+            if head.input is None:
+                self._counts.append(position)
+                continue
+            term = bodies[0].rule.head.terms[position]
+            assert isinstance(term, Aggregate)
+            result = aggregate_type(term.function, head.input, None)
+            self._folds.append(
+                _Fold(len(self._folds), position, head, term.function, term.distinct, head.input, result)
+            )
+
+    def bindings(self, rule: int, found: Bindings, copies: Column) -> DataFrame:
+        """What the groups need to know of a rule's bindings."""
+        head, columns = self._bodies[rule].rule.head.terms, self._relation.columns
+        return found.frame.select(
+            *(
+                found.column(head[position], columns[position].type).alias(key)
+                for key, position in zip(self._keys, self._plain, strict=True)
+            ),
+            *(self._argument(fold, rule, found).alias(f"x{fold.number}") for fold in self._folds),
+            copies.alias("copies"),
+        )
+
+    def _argument(self, fold: _Fold, rule: int, found: Bindings) -> Column:
+        argument = fold.head.arguments[rule]
+        return F.lit(None).cast(spark_type(fold.kind)) if argument is None else found.column(argument, fold.kind)
+
+    def members(self, bindings: DataFrame) -> dict[int, DataFrame]:
+        """For each fold that keeps them, its values."""
+        return {
+            fold.number: bindings.where(F.col(f"x{fold.number}").isNotNull())
+            .groupBy(*self._keys, F.col(f"x{fold.number}").alias("value"))
+            .agg(F.sum("copies").alias("copies"))
+            .where(F.col("copies") != 0)
+            for fold in self._folds
+            if isinstance(fold.head.fold, ByValue | Extreme)
+        }
+
+    def whole(self, bindings: DataFrame, members: Mapping[int, DataFrame]) -> DataFrame:
+        """Per group all there is to know: `bindings`, and of fold i the number of values, their total, the result."""
+        aggregates = [F.coalesce(F.sum("copies"), F.lit(0)).alias("bindings")]
+        for fold in self._folds:
+            aggregates += self._direct(fold)
+        whole = bindings.groupBy(*self._keys).agg(*aggregates)
+        for fold in self._folds:
+            for part in self._parts(fold, bindings, members):
+                whole = self._joined(whole, part, fold)
+        return whole
+
+    def _direct(self, fold: _Fold) -> Iterator[Column]:
+        """What one look at the bindings tells about a fold."""
+        value, number = F.col(f"x{fold.number}"), fold.number
+        match fold.head.fold:
+            case Linear():
+                present = F.when(value.isNotNull(), F.col("copies"))
+                yield F.coalesce(F.sum(present), F.lit(0)).alias(f"f{number}_count")
+                if fold.function != "count" and not fold.adds_doubles:
+                    yield exact_total(value, fold.kind, None).alias(f"f{number}_total")
+            case Extreme() if not self._signed:
+                yield (F.min if fold.function == "min" else F.max)(value).alias(f"f{number}_best")
+
+    def _parts(self, fold: _Fold, bindings: DataFrame, members: Mapping[int, DataFrame]) -> Iterator[DataFrame]:
+        """What takes a second look: frames with the group terms."""
+        number = fold.number
+        match fold.head.fold:
+            case Linear() if fold.adds_doubles:
+                yield double_totals(bindings, self._keys, F.col(f"x{number}"), None)
+            case Extreme() if self._signed:
+                best = (F.min if fold.function == "min" else F.max)(F.when(F.col("copies") > 0, F.col("value")))
+                yield members[number].groupBy(*self._keys).agg(best.alias("best"), F.count("*").alias("held"))
+            case ByValue():
+                yield self._by_value(fold, members[number])
+                if fold.adds_doubles:
+                    weight = _weight(fold)
+                    counting = members[number].where(weight != 0)
+                    yield double_totals(counting, self._keys, F.col("value"), weight)
+
+    def _by_value(self, fold: _Fold, members: DataFrame) -> DataFrame:
+        weight = _weight(fold)
+        aggregates = [
+            F.coalesce(F.sum(weight), F.lit(0)).alias("count"),
+            F.count_if(weight != 0).alias("kinds"),
+            F.count("*").alias("held"),
+        ]
+        if fold.function != "count" and not fold.adds_doubles:
+            value = F.when(weight != 0, F.col("value"))
+            aggregates.append(exact_total(value, fold.kind, None if fold.distinct else weight).alias("total"))
+        return members.groupBy(*self._keys).agg(*aggregates)
+
+    def _joined(self, whole: DataFrame, part: DataFrame, fold: _Fold) -> DataFrame:
+        """With the columns of a part under the fold's name. A group may have none."""
+        found = {name: f"f{fold.number}_{name}" for name in part.columns if name not in self._keys}
+        keys = {key: f"of_{key}" for key in self._keys}
+        part = part.withColumnsRenamed(found | keys)
+        if not self._keys:
+            return whole.crossJoin(part)
+        equal = [
+            F.col(key).eqNullSafe(F.col(of)) if self._relation.columns[position].nullable else F.col(key) == F.col(of)
+            for (key, of), position in zip(keys.items(), self._plain, strict=True)
+        ]
+        return whole.join(part, reduce(and_, equal), "left").drop(*keys.values())
+
+    def groups(self, whole: DataFrame) -> DataFrame:
+        """The groups that are there: k0, k1, ..., `bindings`, and f{i}_count and f{i}_total of linear folds."""
+        columns = [F.col(name) for name in (*self._keys, "bindings")]
+        held = [F.col("bindings") != 0]
+        for fold in self._folds:
+            if isinstance(fold.head.fold, Linear):
+                columns += [F.col(f"f{fold.number}_count"), self._total(fold).alias(f"f{fold.number}_total")]
+                held.append(F.col(f"f{fold.number}_count") != 0)
+            elif self._signed:
+                held.append(F.coalesce(F.col(f"f{fold.number}_held"), F.lit(0)) != 0)
+        return whole.where(reduce(or_, held)).select(*columns) if self._keys else whole.select(*columns)
+
+    def rows(self, whole: DataFrame) -> DataFrame:
+        """The rows of the view: a group has one while it has bindings, and without group terms there is one always."""
+        if self._keys:
+            whole = whole.where(F.col("bindings") > 0)
+        whole = whole.withColumns({f"r{fold.number}": self._result(fold) for fold in self._folds})
+        columns: dict[int, Column] = {
+            position: F.col(key) for key, position in zip(self._keys, self._plain, strict=True)
+        }
+        columns |= {position: F.col("bindings") for position in self._counts}
+        for fold in self._folds:
+            result = Terms({"result": f"r{fold.number}"}, {"result": Typed(fold.result, True)}, {})
+            columns[fold.position] = result.column(Variable("result"), self._relation.columns[fold.position].type)
+        return whole.select(
+            *(columns[position].alias(f"c{position}") for position in range(self._relation.arity)),
+            F.lit(1).cast("bigint").alias("n"),
+        )
+
+    def _total(self, fold: _Fold) -> Column:
+        """The stored total. A count has none, and stores 0."""
+        kind = spark_type(total_type(fold.kind))
+        if fold.function == "count":
+            return F.lit("0").cast(kind)
+        return F.coalesce(F.col(f"f{fold.number}_total"), F.lit("0").cast(kind))
+
+    def _result(self, fold: _Fold) -> Column:
+        number = fold.number
+        if isinstance(fold.head.fold, Extreme):
+            return F.col(f"f{number}_best")
+        count = F.coalesce(F.col(f"f{number}_count"), F.lit(0).cast("bigint"))
+        if fold.function == "count":
+            return count
+        there = F.col(f"f{number}_count" if isinstance(fold.head.fold, Linear) else f"f{number}_kinds") != 0
+        result = finished(fold.function, fold.kind, fold.result, count, self._total(fold))
+        return F.when(there, result)
+
+
+def _weight(fold: _Fold) -> Column:
+    """How often a value counts."""
+    copies = F.col("copies")
+    return F.when(copies > 0, 1).otherwise(0).cast("bigint") if fold.distinct else copies

@@ -1,0 +1,137 @@
+"""A Spark engine without Spark: bases lie in dictionaries, and what is wanted is found there at once.
+
+Everything that happens in the driver is the real thing: pages, tries, overlays, counting, flat absorption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from random import Random
+from typing import Any
+
+from tests.engines.local.recursive_driver import added, difference
+from whence.analysis.analyze import Analysis
+from whence.engines.engine import Functions
+from whence.engines.reference.evaluate import evaluate
+from whence.engines.spark.components import ComponentPlan, Followed
+from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.paging import Base, Paging, Segments
+from whence.engines.spark.registry import Registry
+from whence.engines.spark.state import Counted
+from whence.engines.spark.supported import Supported
+from whence.errors import WhenceError
+from whence.model.types import Row
+from whence.model.updates import Delta, Update
+
+
+class ToClusterError(Exception):
+    """The change goes to the cluster, which is not here."""
+
+
+class SimulatedEngine(SparkEngine):
+    """The frame of a base is a dictionary."""
+
+    def __init__(self, paging: Paging) -> None:
+        nothing: Any = None
+        super().__init__(nothing, nothing, paging=paging)
+
+    def _ask(self, states: Iterable[str], registry: Registry | None = None) -> bool:
+        asked = False
+        for name in states:
+            state = (registry or self.registry)[name]
+            for wanted in state.base.wanted():
+                asked = True
+                rows = _stored(state.base)
+                if wanted.positions:
+                    key, keys = itemgetter(*wanted.positions), set(wanted.keys)
+                    rows = {row: known for row, known in rows.items() if key(row) in keys}
+                state.base.receive(wanted, rows.items())
+            if isinstance(state, Supported):
+                asked = any(_answer(state)) or asked
+        return asked
+
+    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
+        raise ToClusterError
+
+    def compact(self, name: str) -> None:
+        """Fold what has changed into the base."""
+        state: Any = self.registry[name]
+        rows = self.state(name)
+        segments: Segments[Any] = Segments(
+            rows,  # type: ignore[arg-type]
+            len(rows),
+            lambda table: table,
+            add_up=isinstance(state, Counted),
+        )
+        state.replace(segments)
+
+    def state(self, name: str) -> dict[Row, Any]:
+        state = self.registry[name]
+        rows = dict(_stored(state.base))
+        if isinstance(state, Counted):
+            return added(rows, state.overlay.counts)
+        rows.update(state.overlay)
+        return {row: known for row, known in rows.items() if known is not None}
+
+    def seen(self, name: str) -> dict[Row, int]:
+        rows = self.state(name)
+        if isinstance(self.registry[name], Supported):
+            return dict.fromkeys(rows, 1)
+        return {row: 1 for row, count in rows.items() if count > 0} if self.relation(name).distinct else rows
+
+
+def _stored(base: Base[Any]) -> dict[Row, Any]:
+    frame: Any = {} if base.segments is None else base.segments.frame
+    return dict(frame)
+
+
+def _answer(state: Supported) -> Iterator[bool]:
+    ids = state.take_asked()
+    if ids is not None:
+        state.receive_resting(
+            ids, {row: known for row, known in _stored(state.base).items() if ids.intersection(known)}
+        )
+        yield True
+
+
+def follow(
+    analysis: Analysis, functions: Functions, updates: Iterable[Mapping[str, Delta]], rng: Random, paging: Paging
+) -> int:
+    """Drive an engine through updates, checking it after each; returns how many of them happened.
+
+    Raises ToClusterError where the driver alone cannot follow.
+    """
+    engine = SimulatedEngine(paging)
+    engine.define(analysis, functions, Update())
+    base: dict[str, Mapping[Row, int]] = {}
+    before = evaluate(analysis, base, functions)
+    _check(engine, before)
+    steps = 0
+    for update in updates:
+        after = {**base, **{name: added(base.get(name, {}), delta) for name, delta in update.items()}}
+        try:
+            expected = evaluate(analysis, after, functions)
+        except WhenceError:
+            # The engine has to refuse the update as well, and to stay as it is.
+            try:
+                engine.apply(Update(update))
+            except WhenceError:
+                _check(engine, before)
+                continue
+            raise AssertionError("the reference engine refuses this update") from None
+        deltas = engine.apply(Update(update))
+        for name, rows in expected.items():
+            assert dict(deltas.get(name, {})) == difference(rows, before[name]), name
+        base, before = after, expected
+        _check(engine, before)
+        steps += 1
+        for name in list(engine.registry.names()):
+            if rng.random() < 0.3:
+                engine.compact(name)
+    return steps
+
+
+def _check(engine: SimulatedEngine, expected: Mapping[str, Mapping[Row, int]]) -> None:
+    for name, rows in expected.items():
+        assert engine.seen(name) == dict(rows), name

@@ -1,14 +1,19 @@
 """How property tests draw their examples: in CI the same ones in every complete run, elsewhere new ones from a printed
-seed.
+seed. And one small Spark for all tests that need it.
 """
 
 from __future__ import annotations
 
 import os
 import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # A shared machine stalls now and then, and a slow example is no wrong one: there is no deadline.
 settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None)
@@ -28,3 +33,22 @@ def pytest_report_header(config: pytest.Config) -> str:
     if PROFILE == "ci":
         return "property tests: the same examples in every complete run"
     return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    from pyspark.sql import SparkSession
+
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("whence-tests")
+        .config("spark.driver.memory", "1g")
+        .config("spark.sql.shuffle.partitions", 2)
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.ansi.enabled", "true")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

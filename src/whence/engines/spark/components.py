@@ -24,7 +24,6 @@ from whence.engines.spark.views import derive
 from whence.model.schema import Column, Relation
 from whence.model.updates import Delta
 
-
 ASKED_FOR = "that was asked for"
 
 

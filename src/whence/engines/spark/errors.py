@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 
 from whence.errors import EvaluationError
 from whence.model.span import Span
@@ -36,12 +37,24 @@ def failure(error: EvaluationError) -> str:
 def evaluation_errors(span: Span | None = None) -> Iterator[None]:
     """Around an action of Spark: what could not be computed is an EvaluationError, with this place."""
     try:
-        yield
+        with _unlogged():
+            yield
     except PySparkException as error:
         found = evaluation_error(error, span)
         if found is None:
             raise
         raise found from error
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """PySpark writes pages about a failed value to stderr, where the caller is going to say it in a line."""
+    logger = PySparkLogger.getLogger("DataFrameQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
 
 
 def evaluation_error(error: PySparkException, span: Span | None = None) -> EvaluationError | None:

@@ -96,7 +96,7 @@ def _put_together(parts: Sequence[str]) -> str:
 
 
 def finished(function: str, argument: Type, result: Type, count: Column, total: Column) -> Column:
-    """count, sum or avg from the number of values, of which there are some, and their total."""
+    """count, sum or avg from the number of values and their total, of a group that has values."""
     if function == "count":
         return count
     if function == "sum" and argument != DOUBLE:
@@ -108,5 +108,4 @@ def finished(function: str, argument: Type, result: Type, count: Column, total: 
 def _finish(function: str, argument: Type, result: Type) -> Callable[..., Value]:
     of_total = finish(function, argument, result)
     read: Callable[[str | Decimal], int | Decimal] = int if not isinstance(argument, DecimalType) else Decimal
-    # Of a group without values nobody asks for the result, but Spark may compute it.
-    return lambda count, total: of_total(count, read(total)) if count else None
+    return lambda count, total: of_total(count, read(total))

@@ -29,12 +29,15 @@ def delta_frame(spark: SparkSession, relation: Relation, delta: Delta) -> DataFr
     return spark.createDataFrame(table)
 
 
-def counted_frame(spark: SparkSession, state: Counted, base: DataFrame | None) -> DataFrame:
-    """The rows of a state over its base and how often each is there, once for each row."""
+def counted_frame(spark: SparkSession, state: Counted, base: DataFrame | None, *, is_unique: bool) -> DataFrame:
+    """The rows of a state over its base and how often each is there, once for each row.
+
+    `is_unique` tells whether the base has each row once already.
+    """
     parts = [] if base is None else [base]
     if state.overlay.counts or base is None:
         parts.append(delta_frame(spark, state.relation, state.overlay.counts))
-    return summed(state.relation, parts)
+    return summed(state.relation, parts) if is_unique or len(parts) > 1 else _added_up(state.relation, parts[0])
 
 
 def summed(relation: Relation, parts: Sequence[DataFrame]) -> DataFrame:
@@ -44,6 +47,10 @@ def summed(relation: Relation, parts: Sequence[DataFrame]) -> DataFrame:
         return frame
     for part in parts[1:]:
         frame = frame.unionByName(part)
+    return _added_up(relation, frame)
+
+
+def _added_up(relation: Relation, frame: DataFrame) -> DataFrame:
     return frame.groupBy(*column_names(relation)).agg(F.sum("n").alias("n")).where("n <> 0")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import and_, or_
+from functools import partial, reduce
+from operator import or_
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
@@ -24,6 +24,9 @@ from whence.incremental.body import Body
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate, Variable
 from whence.model.types import DOUBLE, Type
+
+# What a second look at the values tells about a fold.
+PARTS = ("total", "best", "held", "count", "kinds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +106,16 @@ class Grouping:
         aggregates = [F.coalesce(F.sum("copies"), F.lit(0)).alias("bindings")]
         for fold in self._folds:
             aggregates += self._direct(fold)
-        whole = bindings.groupBy(*self._keys).agg(*aggregates)
+        parts = [bindings.groupBy(*self._keys).agg(*aggregates)]
         for fold in self._folds:
             for part in self._parts(fold, bindings, members):
-                whole = self._joined(whole, part, fold)
-        return whole
+                parts.append(part.withColumnsRenamed({name: f"f{fold.number}_{name}" for name in PARTS}))
+        if len(parts) == 1:
+            return parts[0]
+        # A join would do as well, but for each of them; here each column is in one part, and NULL in the others.
+        together = reduce(partial(DataFrame.unionByName, allowMissingColumns=True), parts)
+        found = [F.max(name).alias(name) for name in together.columns if name not in self._keys]
+        return together.groupBy(*self._keys).agg(*found)
 
     def _direct(self, fold: _Fold) -> Iterator[Column]:
         """What one look at the bindings tells about a fold."""
@@ -148,19 +156,6 @@ class Grouping:
             value = F.when(weight != 0, F.col("value"))
             aggregates.append(exact_total(value, fold.kind, None if fold.distinct else weight).alias("total"))
         return members.groupBy(*self._keys).agg(*aggregates)
-
-    def _joined(self, whole: DataFrame, part: DataFrame, fold: _Fold) -> DataFrame:
-        """With the columns of a part under the fold's name. A group may have none."""
-        found = {name: f"f{fold.number}_{name}" for name in part.columns if name not in self._keys}
-        keys = {key: f"of_{key}" for key in self._keys}
-        part = part.withColumnsRenamed(found | keys)
-        if not self._keys:
-            return whole.crossJoin(part)
-        equal = [
-            F.col(key).eqNullSafe(F.col(of)) if self._relation.columns[position].nullable else F.col(key) == F.col(of)
-            for (key, of), position in zip(keys.items(), self._plain, strict=True)
-        ]
-        return whole.join(part, reduce(and_, equal), "left").drop(*keys.values())
 
     def groups(self, whole: DataFrame) -> DataFrame:
         """The groups that are there: k0, k1, ..., `bindings`, and f{i}_count and f{i}_total of linear folds."""

@@ -124,6 +124,7 @@ class Registry:
         """Take over states from another registry."""
         for name in names:
             self._states[name], self._codecs[name] = other._states[name], other._codecs[name]
+            self._kept[name] = other.kept_frames(name)
 
     def frame(self, name: str) -> DataFrame:
         """The state as a frame: `c0`, `c1`, ... and its payload, each row once."""
@@ -134,7 +135,7 @@ class Registry:
         """The same for a session which reads the base as this frame."""
         state = self._states[name]
         if isinstance(state, Counted):
-            return counted_frame(spark, state, base)
+            return counted_frame(spark, state, base, is_unique=len(self.kept_frames(name)) <= 1)
         return known_frame(spark, state, base, self._codecs[name].encode)
 
     def contents(self, relation: Relation) -> Delta:

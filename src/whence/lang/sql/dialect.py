@@ -55,7 +55,8 @@ class SparkSql(Spark):
 
         def expression(self, instance: Made, token: Token | None = None, comments: list[str] | None = None) -> Made:
             made = super().expression(instance, token, comments)
-            if "start" not in made.meta:
+            # DISTINCT is no part of the list that a SELECT is shown by.
+            if "start" not in made.meta and not isinstance(made, exp.Distinct):
                 note_last_word(made, self._prev.start, self._prev.end + 1)
             return made
 

@@ -63,7 +63,11 @@ class Groups:
         def take_once(batch: Batch, sign: int) -> None:
             by_group: dict[Row, Batch] = {}
             for binding in batch:
-                by_group.setdefault(group_of(binding), []).append(binding)
+                group = group_of(binding)
+                if group in by_group:
+                    by_group[group].append(binding)
+                else:
+                    by_group[group] = [binding]
             for group, bindings in by_group.items():
                 change = self._change(group)
                 change.bindings += sign * len(bindings)

@@ -40,6 +40,8 @@ class Computer:
         self._interner = interner
         self.missing: Array = np.empty((AT_ONCE if functions else 0, STATE + 2 * memory), np.int32)
         self.answered: Array = self.missing[:0]
+        # How many values it has computed.
+        self.count = 0
 
     def answer(self, walk: Array) -> Iterator[tuple[int, Array]]:
         """The rows of functions, interned, that the walk has missed; it can go on then. Raises EvaluationError."""
@@ -58,6 +60,7 @@ class Computer:
     def _computed(self, function: Function, arguments: Sequence[tuple[int, ...]]) -> Array:
         columns = function.relation.columns
         names = [column.name for column in columns[:-1]]
+        self.count += len(arguments)
         ids = np.array(arguments, np.int32)
         given = zip(*(self._interner.decode(ids[:, at]) for at in range(len(names))), strict=True)
         values = [(function.compute(dict(zip(names, each, strict=True))),) for each in given]

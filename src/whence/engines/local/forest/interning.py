@@ -44,7 +44,7 @@ class Interner:
             if found == len(self._values):
                 self._values, self._numbers = _doubled(self._values), _doubled(self._numbers)
             self._values[found] = value
-            self._numbers[found] = _number(value, type_)
+            self._numbers[found] = _number(value)
             self._count += 1
         return found
 
@@ -63,7 +63,7 @@ class Interner:
         table = self.table(type_)
         ids = [table.get(value, -1) for value in values]
         if -1 in ids:
-            ids = [self.id(value, type_) for value in values]
+            ids = [self.id(value, type_) if known < 0 else known for value, known in zip(values, ids, strict=True)]
         return ids
 
     def numbers(self) -> Array:
@@ -79,10 +79,11 @@ def _doubled(array: Array) -> Array:
     return np.concatenate([array, np.zeros_like(array)])
 
 
-def _number(value: Value, type_: Type) -> int:
-    if type_ not in ORDERED or value is None:
-        return 0
+def _number(value: Value) -> int:
+    """What orders values of ORDERED types; 0 for others."""
     match value:
+        case str():
+            return 0
         case datetime.datetime():
             return (value - _EPOCH) // _MICROSECOND
         case datetime.date():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, ItemsView, Iterator, Mapping
+from copy import deepcopy
 
 import numpy as np
 
@@ -44,6 +45,8 @@ from whence.model.updates import Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
+# Computed values that nobody needs are forgotten when they are most of all, but not for a few.
+_WORTH_FORGETTING = 1 << 18
 
 NO_NODES = np.empty(0, np.int32)
 
@@ -70,17 +73,18 @@ class ForestMaintainer(ABC):
         self._limits = limits
         self._brake = Brake(component, limits)
         self._waves = 0
-        self._interner = interner
+        # With what the rules themselves hold, and nothing else.
+        self._constants = interner
         self._compiled = compiled
         self._rules: Rules = compiled.rules
         self._relations = relations
         self._own = tuple(component.relations)
         self._stores = stores
         self._ids = {name: number for number, name in enumerate(compiled.names)}
-        self._decoders = {name: self._decoder(name) for name in self._own}
         self._work = np.zeros((OVERFLOWN + 1, compiled.memory), np.int32)
-        functions = {self._ids[function.relation.name]: function for function in compiled.functions}
-        self._computer = Computer(functions, compiled.rules, compiled.memory, interner)
+        self._functions = {self._ids[function.relation.name]: function for function in compiled.functions}
+        # How many values were computed when the forest was last grown from nothing.
+        self._needed = 0
         # How many tuples were dead for a moment in the last change.
         self.last_dead = 0
         self._start()
@@ -91,6 +95,9 @@ class ForestMaintainer(ABC):
         return Decoder(self._interner, types, self._compiled.positions[name], None if value is None else value.position)
 
     def _start(self) -> None:
+        self._interner = deepcopy(self._constants)
+        self._decoders = {name: self._decoder(name) for name in self._own}
+        self._computer = Computer(self._functions, self._rules, self._compiled.memory, self._interner)
         self._forest: Forest = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
         self._queue = np.empty(len(self._forest.nodes), np.int32)
         self._dead = np.empty_like(self._queue)
@@ -162,9 +169,15 @@ class ForestMaintainer(ABC):
 
     def _grown(self) -> Mapping[str, Delta]:
         rows = {name: [r for r, n in self._stores[name].counts.items() if n > 0] for name in self._compiled.inputs}
-        return self._change({}, {name: self._entrances[name].cells(of_name) for name, of_name in rows.items()})
+        found = self._change({}, {name: self._entrances[name].cells(of_name) for name, of_name in rows.items()})
+        self._needed = self._computer.count
+        return found
 
     def _follow(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        if self._computer.count > 2 * self._needed + _WORTH_FORGETTING:
+            # Values stay where they are when nobody needs them any more, until there are as many as those in use.
+            self._start()
+            self._grown()
         come: dict[str, Cells] = {}
         gone: dict[str, Cells] = {}
         for name in self._compiled.inputs:

@@ -46,7 +46,7 @@ BAD: dict[str, tuple[Record | str, str]] = {
         stay("Ada", price=0.125),
         (
             "column 'price' is DECIMAL(6,2), and 0.125 does not fit: it has more than 2 digits after the point, "
-            f"in a row of batch 1 for 'stay': {row('Ada', '0.125')}"
+            f"in a row of batch 1 for 'stay': {row('Ada', '0.125')}\nhint: round it first"
         ),
     ),
     "unknown change": (

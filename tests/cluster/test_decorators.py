@@ -77,7 +77,7 @@ def test_what_cannot_be_defined() -> None:
 
     @whence.materialized_view
     def wrong() -> str:
-        return "SELECT src, FROM link"
+        return "SELECT src FROM link WHERE"
 
     @whence.materialized_view
     def number() -> str:
@@ -95,7 +95,7 @@ def test_what_cannot_be_defined() -> None:
             whence.Pipeline(wrong).define(db)
         with pytest.raises(TypeMismatchError, match="view 'number' is defined by a text, not by a int"):
             whence.Pipeline(number).define(db)
-        with pytest.raises(DuplicateNameError, match="two functions define the view 'one'"):
+        with pytest.raises(DuplicateNameError, match="two functions define the view 'ONE'"):
             whence.Pipeline(one, whence.materialized_view(name="ONE")(two.query))
         with pytest.raises(TypeMismatchError, match=r"a pipeline consists of views, not of a function"):
             whence.Pipeline(two.query)  # type: ignore[arg-type]

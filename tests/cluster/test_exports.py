@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from whence.engines.spark.storage.local_files import LocalFiles
 from whence.errors import DataError, StateError
 
 TABLE = "CREATE TABLE price(item STRING, day DATE, cents DECIMAL(8, 2), PRIMARY KEY (item))"
+TEA = ("tea", "2026-01-31")
 VIEW = "CREATE VIEW dear AS SELECT item, cents FROM price WHERE cents > 10"
 
 
@@ -32,14 +34,14 @@ def test_every_version_once(spark: SparkSession, tmp_path: Path) -> None:
     with SparkDatabase(spark, root) as db:
         db.execute(TABLE)
         db.execute(VIEW)
-        db.insert("price", [("tea", "2026-01-31", "12.50"), ("bun", "2026-01-31", "3.20")])
+        db.insert("price", [(*TEA, Decimal("12.50")), ("bun", "2026-01-31", 3)])
         export = db.export("dear", feed)
         # What has happened is there at once.
         assert files(feed) == ["00000000000000000003.json"] and export.version == 3
         db.insert("price", [("pie", None, 9)])
         with db.batch() as batch:
-            batch.delete("price", [("tea", "2026-01-31", "12.50")])
-            batch.insert("price", [("tea", "2026-01-31", "14")])
+            batch.delete("price", [(*TEA, Decimal("12.50"))])
+            batch.insert("price", [(*TEA, 14)])
         assert files(feed)[1:] == ["00000000000000000005.json"]
         export.cancel()
         db.insert("price", [("ham", None, 30)])

@@ -29,18 +29,18 @@ def test_the_reference_engine_has_no_strategies() -> None:
         whence.connect(engine="reference", maintenance="dred")
 
 
-def test_spark_is_not_there_yet() -> None:
+def test_a_session_of_spark_connect_is_refused() -> None:
     class SparkSession:
-        __module__ = "pyspark.sql.session"
+        __module__ = "pyspark.sql.connect.session"
 
-    with pytest.raises(whence.UnsupportedError, match="a database on a Spark session is not there yet"):
+    with pytest.raises(whence.UnsupportedError, match="a SparkSession of Spark Connect cannot be used"):
         whence.connect(SparkSession())
-    with pytest.raises(whence.UnsupportedError, match="there is no engine 'spark' yet"):
-        whence.connect(engine="spark")
+    with pytest.raises(whence.UnsupportedError, match="a database on a Spark session has no local engine"):
+        whence.connect(SparkSession(), engine="local")
 
 
 def test_anything_else_is_refused() -> None:
-    with pytest.raises(whence.UnsupportedError, match="a database on a int is not there yet"):
+    with pytest.raises(whence.UnsupportedError, match="a database cannot be made on a int"):
         whence.connect(5)
 
 

@@ -134,6 +134,10 @@ def test_decimal_results_have_their_scale(value: Callable[..., Value]) -> None:
     assert str(value("*", a, Constant(2, INT))) == "2.20"
 
 
+def test_abs_keeps_all_digits(value: Callable[..., Value]) -> None:
+    assert value("abs", (Decimal("-" + "9" * 38), DecimalType(38, 0))) == Decimal("9" * 38)
+
+
 def test_decimal_quotients_are_rounded_once(value: Callable[..., Value]) -> None:
     a, b = (Decimal(1), DecimalType(38, 0)), (Decimal(3), DecimalType(38, 0))
     assert value("/", a, b) == Decimal("0.333333")

@@ -67,6 +67,7 @@ NOON = datetime(2024, 2, 29, 12, 0, 0, 500000)
         (Decimal("1.50"), D52, STRING, "1.50"),
         (Decimal("0.0000001"), DecimalType(10, 7), STRING, "0.0000001"),
         (Decimal("1.5"), D52, TIMESTAMP, datetime(1970, 1, 1, 0, 0, 1, 500000)),
+        (Decimal("0." + "9" * 30), DecimalType(38, 30), TIMESTAMP, datetime(1970, 1, 1, 0, 0, 0, 999999)),
         (True, BOOLEAN, INT, 1),
         (True, BOOLEAN, DOUBLE, 1.0),
         (False, BOOLEAN, D52, Decimal("0.00")),

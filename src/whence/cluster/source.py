@@ -83,8 +83,10 @@ class _Planner:
         parts = [[piece] for piece in pieces if not isinstance(piece.changes, Log)]
         return [Pieces(relation, part) for part in ([small, *parts] if small else parts)]
 
-    def _read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        assert isinstance(partition, Pieces)
+    def _read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
+        # Where there is nothing to read, Spark reads that.
+        if not isinstance(partition, Pieces):
+            return
         relation = partition.relation
         fields = [pa.field(column.name, arrow_type(column.type)) for column in (*relation.columns, *STAMPS)]
         for piece in partition.pieces:

@@ -5,7 +5,7 @@ Everything that happens in the driver is the real thing: pages, tries, overlays,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from random import Random
 from typing import Any
@@ -36,7 +36,7 @@ class SimulatedEngine(SparkEngine):
         nothing: Any = None
         super().__init__(nothing, nothing, paging=paging)
 
-    def _ask(self, states: Iterable[str], registry: Registry | None = None) -> bool:
+    def _ask(self, states: Sequence[str], registry: Registry | None = None, view: str | None = None) -> bool:
         asked = False
         for name in states:
             state = (registry or self.registry)[name]

@@ -27,6 +27,7 @@ from whence.engines.spark.views import derive
 from whence.lang.sql.parse import parse_sql
 from whence.model.catalog import Catalog
 from whence.model.program import Program
+from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.statements import CreateTable, CreateView
 from whence.model.types import Row
@@ -112,7 +113,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
 
 def program(script: str) -> Analysis:
     relations: list[Relation] = []
-    rules = []
+    rules: list[Rule] = []
     for statement in parse_sql(script, Catalog()):
         match statement:
             case CreateTable(relation=relation):

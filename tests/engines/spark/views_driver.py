@@ -100,7 +100,11 @@ def check_views(
     for component in analysis.components:
         if component.rules:
             derived = derive(component, analysis.relations, functions, frames)
+            for frame in derived.shared:
+                frame.persist()
             check_view(analysis, component, derived, tables, functions)
+            for frame in derived.shared:
+                frame.unpersist()
 
 
 def check_view(

@@ -11,7 +11,7 @@ import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.spark.state import Counted, Known
-from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow
+from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow, with_columns
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta, Delta
@@ -25,8 +25,9 @@ def delta_frame(spark: SparkSession, relation: Relation, delta: Delta) -> DataFr
     """A change as a frame of rows and counts."""
     if isinstance(delta, FrameDelta):
         return delta.frame
-    table = rows_to_arrow(list(delta), relation).append_column("n", pa.array(delta.values(), pa.int64()))
-    return spark.createDataFrame(table)
+    return spark.createDataFrame(
+        with_columns(rows_to_arrow(list(delta), relation), {"n": pa.array(delta.values(), pa.int64())})
+    )
 
 
 def counted_frame(spark: SparkSession, state: Counted, base: DataFrame | None, *, is_unique: bool) -> DataFrame:

@@ -108,8 +108,8 @@ class Grouping:
             aggregates += self._direct(fold)
         parts = [bindings.groupBy(*self._keys).agg(*aggregates)]
         for fold in self._folds:
-            for part in self._parts(fold, bindings, members):
-                parts.append(part.withColumnsRenamed({name: f"f{fold.number}_{name}" for name in PARTS}))
+            named = {name: f"f{fold.number}_{name}" for name in PARTS}
+            parts += [part.withColumnsRenamed(named) for part in self._parts(fold, bindings, members)]
         if len(parts) == 1:
             return parts[0]
         # A join would do as well, but for each of them; here each column is in one part, and NULL in the others.

@@ -14,7 +14,7 @@ from whence.engines.local.counting.folds import Fold, Linear
 from whence.engines.spark.counting import Totals
 from whence.engines.spark.exact_sums import total_type
 from whence.engines.spark.supported import Support
-from whence.engines.spark.types import arrow_type, rows_from_arrow, rows_to_arrow
+from whence.engines.spark.types import arrow_type, rows_from_arrow, rows_to_arrow, with_columns
 from whence.functions.widening import is_integer
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, ArrayType, DecimalType, Row, Type
@@ -129,10 +129,7 @@ class Codec(Generic[P]):
 
     def encode(self, rows: Mapping[Row, P | None]) -> pa.Table:
         """Columns `c0`, `c1`, ... and those of the payload; a payload of None is NULL in each."""
-        table = rows_to_arrow(list(rows), self.relation)
-        for name, column in self.payload.encode(list(rows.values())).items():
-            table = table.append_column(name, column)
-        return table
+        return with_columns(rows_to_arrow(list(rows), self.relation), self.payload.encode(list(rows.values())))
 
     def decode(self, table: pa.Table) -> Iterable[tuple[Row, P]]:
         return zip(rows_from_arrow(table, self.relation), self.payload.decode(table), strict=True)

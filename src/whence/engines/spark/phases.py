@@ -16,20 +16,21 @@ class Phases:
     """The jobs of one commit. The Spark UI shows each under its view and phase."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._context = spark.sparkContext
+        self._spark = spark
         self._group = f"whence commit {next(_COMMITS)}"
 
     @contextmanager
     def phase(self, view: str, phase: str) -> Iterator[None]:
         """Jobs that run in here are for this phase of this view."""
-        before = [self._context.getLocalProperty(name) for name in _PROPERTIES]
-        self._context.setJobGroup(self._group, f"whence {view}: {phase}")
+        context = self._spark.sparkContext
+        before = [context.getLocalProperty(name) for name in _PROPERTIES]
+        context.setJobGroup(self._group, f"whence {view}: {phase}")
         try:
             yield
         finally:
             for name, value in zip(_PROPERTIES, before, strict=True):
-                self._context.setLocalProperty(name, value)  # type: ignore[arg-type] # None takes it away
+                context.setLocalProperty(name, value)  # type: ignore[arg-type] # None takes it away
 
     @property
     def jobs(self) -> int:
-        return len(self._context.statusTracker().getJobIdsForGroup(self._group))
+        return len(self._spark.sparkContext.statusTracker().getJobIdsForGroup(self._group))

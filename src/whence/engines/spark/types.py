@@ -6,7 +6,7 @@ in UTC, which is the time zone of every session that whence works in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -83,6 +83,12 @@ def rows_to_arrow(rows: Sequence[Row], relation: Relation) -> pa.Table:
     columns = zip(*rows, strict=True) if rows else [()] * relation.arity
     arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
+    """With more columns. A table without any has as many rows as these have values."""
+    fields = [*table.schema, *(pa.field(name, column.type) for name, column in columns.items())]
+    return pa.Table.from_arrays([*table.columns, *columns.values()], schema=pa.schema(fields))
 
 
 def rows_from_arrow(table: pa.Table, relation: Relation) -> list[Row]:

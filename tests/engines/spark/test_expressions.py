@@ -111,6 +111,9 @@ def test_found(spark: SparkSession) -> None:
     """What once came out differently, and what is too large for Spark's own functions."""
     terms = [
         Call("abs", (Variable("x5"),)),
+        Call("abs", (Variable("x6"),)),
+        Call("-", (Variable("x6"),)),
+        Call("/", (Variable("x14"), Cast(Variable("x0"), DOUBLE))),
         Call("substring", (Constant("10", STRING), INTEGER)),
         Call("*", (DOUBLES, Variable("x16"))),
         nested_sum(40),
@@ -121,8 +124,8 @@ def test_found(spark: SparkSession) -> None:
     ]
     rows = [
         row(x1=-(2**31), x3=1.0, x16=0.1, x5=VALUES[WIDE][-1], x2=1, x6=units(FINE, 10**30)),
-        row(x1=5, x3=0.0, x16=-1e-300, x2=10**18, x6=units(FINE, 1)),
-        row(),
+        row(x1=5, x3=0.0, x16=-1e-300, x2=10**18, x6=units(FINE, 1 - 10**38)),
+        row(x0="no number"),
     ]
     check(spark, terms, rows)
 

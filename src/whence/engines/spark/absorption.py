@@ -25,7 +25,7 @@ from whence.engines.local.store import Key, Readable, Store
 from whence.engines.reference.fixpoint import Limits
 from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.supported import Support, Supported
-from whence.engines.spark.tuple_ids import absence_ids, row_ids
+from whence.engines.spark.tuple_ids import UNPROVED, absence_ids, row_ids
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import Delta
@@ -99,7 +99,10 @@ class FlatAbsorption:
         lost = self._lost(change)
         if lost:
             for name, own in self._own.items():
-                run.kill(name, own.resting_on(lost))
+                dead = own.resting_on(lost | {UNPROVED})
+                if any(UNPROVED in support for support in dead.values()):
+                    raise RebuildError
+                run.kill(name, dead)
         for matcher, found in self._rules.gained(change, run.after):
             run.offer(matcher, found, 1)
         run.reprove()
@@ -112,6 +115,8 @@ class FlatAbsorption:
         for name, row in zip(matcher.positive, found.body, strict=True):
             if name in self._own:
                 support.update(own(name, row))
+                if UNPROVED in support:
+                    raise RebuildError
             else:
                 support.add(self._ids[name](row))
         for pattern, key in zip(matcher.absences, found.absent, strict=True):

@@ -18,10 +18,13 @@ from whence.engines.spark.native.dates import date_minus, date_plus
 from whence.engines.spark.native.pieces import Builder, NativeCall, Piece
 from whence.functions.resolve import constant_integer
 from whence.functions.widening import MAX_PRECISION, as_decimal, is_integer
+from whence.model.terms import Constant, Variable
 from whence.model.types import BIGINT, DATE, DOUBLE, DecimalType
 
 # A whole quotient of so many digits is a BIGINT, whatever the digits are.
 BIGINT_DIGITS = 18
+# Where Spark changes a DECIMAL's sign it rounds to so many digits.
+SIGNED_DIGITS = 34
 
 Operator = Callable[[Column, Column], Column]
 
@@ -73,9 +76,32 @@ def _subtract(call: NativeCall) -> Piece | None:
     return _arithmetic("-", operator.sub)(call)
 
 
-def _negate(call: NativeCall) -> Piece:
+def _negate(call: NativeCall) -> Piece | None:
     (value,) = call.arguments
+    if _is_too_long(value):
+        return None
     return call.plain(F.lit(0.0) - value.column if value.kind == DOUBLE else -value.column)
+
+
+def _abs(call: NativeCall) -> Piece | None:
+    (value,) = call.arguments
+    return None if _is_too_long(value) else call.plain(F.abs(value.column))
+
+
+def _is_too_long(value: Piece) -> bool:
+    return isinstance(value.kind, DecimalType) and value.kind.precision > SIGNED_DIGITS
+
+
+def _dividing(build: Builder) -> Builder:
+    """Spark looks at the divisor first. Ours is not computed where the dividend is NULL, and does not fail there."""
+
+    def build_in_order(call: NativeCall) -> Piece | None:
+        piece = build(call)
+        if piece is None or isinstance(call.call.arguments[1], Variable | Constant):
+            return piece
+        return Piece(F.when(call.arguments[0].column.isNotNull(), piece.column), piece.kind, 2 * piece.size)
+
+    return build_in_order
 
 
 def _divide(call: NativeCall) -> Piece | None:
@@ -141,10 +167,10 @@ NUMBERS: dict[str, Builder] = {
     "+": _add,
     "-": _subtract,
     "*": _arithmetic("*", operator.mul),
-    "/": _divide,
-    "div": _div,
-    "%": _remainder,
-    "abs": lambda call: call.plain(F.abs(call.arguments[0].column)),
+    "/": _dividing(_divide),
+    "div": _dividing(_div),
+    "%": _dividing(_remainder),
+    "abs": _abs,
     "round": _round,
     "floor": _whole("floor", F.floor),
     "ceil": _whole("ceil", F.ceil),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from pyspark.sql import SparkSession
+
 import whence
 from benchmarks import plain_spark
 from benchmarks.harness import Report, Stopwatch, main
@@ -38,7 +40,7 @@ def run(sizes: Sizes) -> Report:
     return report
 
 
-def measure(spark: plain_spark.SparkSession, nodes: int, sizes: Sizes, report: Report) -> None:
+def measure(spark: SparkSession, nodes: int, sizes: Sizes, report: Report) -> None:
     links = sorted({(source, target) for source, target, *_ in transit_stub_links(TransitStub.of_size(nodes))})
     frame = plain_spark.link_frame(spark, links)
     recompute, build, delete, insert = Stopwatch(), Stopwatch(), Stopwatch(), Stopwatch()

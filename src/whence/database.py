@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from whence.errors import ParseError, StateError, TypeMismatchError
+from whence.errors import ParseError, StateError, TypeMismatchError, UnsupportedError
 from whence.model.catalog import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
@@ -110,6 +110,14 @@ class Database:
         with self._reading() as session:
             found = session.definitions.relation(relation)
             return contents_table(found, session.engine.counts(found.name))
+
+    def df(self, relation: str) -> Any:
+        """The rows of a table or view as a Spark DataFrame, if the database is on Spark."""
+        with self._reading() as session:
+            session.definitions.relation(relation)
+        raise UnsupportedError(
+            "only a database on Spark has DataFrames", hint="table() gives an Arrow table, which pandas and others take"
+        )
 
     def query(self, sql: str | bytes) -> pa.Table:
         """The answer to a SELECT over tables and views."""

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyspark.sql.functions as F
 import pytest
 from pyspark.sql import SparkSession
 
@@ -144,3 +145,21 @@ def test_missing_rows_may_be_passed_over(spark: SparkSession, tmp_path: Path) ->
         db.start(trigger="available now").awaitTermination()
         assert db.table("said").to_pylist() == [{"word": "a"}]
         assert not (tmp_path / "bad").exists()
+
+
+def test_values_that_python_does_not_have(spark: SparkSession, tmp_path: Path) -> None:
+    inbox = Inbox(spark, tmp_path / "in", "at STRING, bytes STRING")
+    stream = inbox.stream.select(
+        F.col("at").cast("date").alias("at"), F.unhex("bytes").cast("string").alias("text"), F.lit(0).alias("n")
+    )
+    with SparkDatabase(spark, None) as db:
+        db.execute("CREATE TABLE said(at DATE, text STRING, n INT)")
+        db.attach("said", stream, bad="quarantine", quarantine=tmp_path / "bad")
+        inbox.put({"at": "+10000-01-01", "bytes": "61"}, {"at": "9999-12-31", "bytes": "62ff"}, {"bytes": "63"})
+        db.start(trigger="available now").awaitTermination()
+        assert db.rows("said") == {(None, "c", 0)}
+    (file,) = (tmp_path / "bad").iterdir()
+    assert {json.loads(line)["reason"] for line in file.read_text().splitlines()} == {
+        "column 'at' of 'said' takes times of the years 1 to 9999, in a row of batch 0: (NULL, 'a', 0)",
+        "column 'text' of 'said' takes text in UTF-8, in a row of batch 0: (9999-12-31, 'b\ufffd', 0)",
+    }

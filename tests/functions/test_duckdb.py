@@ -105,7 +105,8 @@ CASES = [
     # DuckDB divides whole numbers to whole numbers with //.
     Case("div", (INT, INT), "$1::BIGINT // $2::BIGINT"),
     Case("div", (BIGINT, BIGINT), "$1 // $2"),
-    Case("-", (INT,), "-$1"),
+    # Where the result does not fit, DuckDB makes it a BIGINT.
+    Case("-", (INT,), "-$1", lambda n: n != -(2**31)),
     Case("-", (D,), "-$1"),
     *[Case("<=>", (kind, kind), "$1 IS NOT DISTINCT FROM $2") for kind in SCALARS],
     Case("and", (BOOLEAN, BOOLEAN), "$1 AND $2"),

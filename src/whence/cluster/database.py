@@ -158,7 +158,9 @@ class SparkDatabase(Database):
         None for one batch after the other. Checkpoints are kept with the database, or in the directory `checkpoint`.
         """
         with self._reading():
-            return self._streams.start(trigger, None if checkpoint is None else os.fspath(checkpoint))
+            pass
+        # Outside of the lock, which the first batches need.
+        return self._streams.start(trigger, None if checkpoint is None else os.fspath(checkpoint))
 
     def export(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from unittest import mock
 
@@ -102,26 +102,32 @@ class Twins:
         expected = self.oracle.act(action)
         after = self.db.catalog().relations
         renewed = [name for name in before if name not in after or after[name].columns != before[name].columns]
-        self._follow(self.oracle, expected, renewed, version)
+        changed: set[str] = set()
+        if isinstance(expected, Commit):
+            changed = {*expected.inserted, *expected.deleted}
+        else:
+            assert self.db.version == version, "reference: a commit that failed has happened"
+        there = {name: self.oracle.contents(name) for name in changed}
+        self._follow(self.oracle, there, renewed, version)
+        rows = {name: self.db.rows(name) for name in after}
         for twin in self.others:
             found = twin.act(action)
             assert type(found) is type(expected), f"{twin.name}: {found!r}, not {expected!r}"
             if isinstance(found, Commit) and isinstance(expected, Commit):
                 assert summary(found) == summary(expected), twin.name
+            else:
+                assert twin.db.version == version, f"{twin.name}: a commit that failed has happened"
             assert twin.db.catalog().relations == after, twin.name
             for name in after:
-                assert twin.db.rows(name) == self.db.rows(name), f"{twin.name}: {name}"
-            self._follow(twin, found, renewed, version)
+                assert twin.db.rows(name) == rows[name], f"{twin.name}: {name}"
+            self._follow(twin, there, renewed, version)
         return expected if isinstance(expected, Commit) else None
 
-    def _follow(self, twin: Twin, outcome: object, renewed: list[str], version: int) -> None:
+    def _follow(self, twin: Twin, changed: Mapping[str, Rows], renewed: list[str], version: int) -> None:
+        """Compare what a commit changed, as it is now and as the feed tells it."""
         for name in renewed:
             twin.held.pop(name, None)
-        if not isinstance(outcome, Commit):
-            assert twin.db.version == version, f"{twin.name}: a commit that failed has happened"
-            return
-        for name in {*outcome.inserted, *outcome.deleted}:
-            there = self.oracle.contents(name)
+        for name, there in changed.items():
             assert twin.contents(name) == there, f"{twin.name}: copies of {name}"
             assert twin.follow(name, version) == there, f"{twin.name}: the feed of {name}"
 

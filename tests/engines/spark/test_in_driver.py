@@ -89,7 +89,7 @@ def test_a_ring_that_breaks_and_closes_again() -> None:
         reach(x, y) :- link(x, z), reach(z, y).
     """)
     ring = [(number, (number + 1) % 6) for number in range(6)]
-    updates = [{"link": dict.fromkeys(ring, 1)}]
+    updates: list[Mapping[str, Delta]] = [{"link": dict.fromkeys(ring, 1)}]
     for link in ring:
         updates += [{"link": {link: -1}}, {"link": {link: 1}}]
     assert follow(analysis, {}, updates, Random(1), Paging(whole=0)) == len(updates)

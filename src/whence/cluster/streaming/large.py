@@ -21,7 +21,7 @@ from whence.engines.spark.frames import FrameDelta, column_names, delta_frame
 from whence.engines.spark.types import rows_from_arrow, spark_type
 from whence.errors import DataError
 from whence.model.schema import Relation
-from whence.model.types import DOUBLE, Row
+from whence.model.types import DOUBLE, ArrayType, Row, Type
 from whence.sources.columns import listed
 from whence.sources.rows import row_text
 
@@ -161,8 +161,21 @@ def _doubt(records: DataFrame, attachment: Attachment) -> Column:
             # A cast that rounds says nothing.
             doubts.append(value.isNotNull() & F.coalesce(cast != value, F.lit(True)))
         if column.type == DOUBLE:
-            doubts.append(F.coalesce(F.isnan(cast) | (F.abs(cast) == float("inf")), F.lit(False)))
+            doubts.append(F.coalesce(_is_odd(cast), F.lit(False)))
+        elif isinstance(column.type, ArrayType):
+            doubts.append(_odd_elements(value, column.type.element))
     return reduce(or_, doubts)
+
+
+def _odd_elements(value: Column, element: Type) -> Column:
+    if element == DOUBLE:
+        # There is one zero, and one inside of an array is not seen from here.
+        return F.coalesce(F.exists(value, lambda each: _is_odd(each) | (each == 0)), F.lit(False))
+    return F.lit(isinstance(element, ArrayType))
+
+
+def _is_odd(value: Column) -> Column:
+    return F.isnan(value) | (F.abs(value) == float("inf"))
 
 
 def _cast(attachment: Attachment, at: int) -> Column:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import DateType, StructField, TimestampNTZType, TimestampType
+from pyspark.sql.types import DateType, StringType, StructField, TimestampNTZType, TimestampType
 
 from whence.cluster.streaming.attaching import Attachment
 from whence.errors import DataError
 from whence.functions.text import shown
 from whence.model.schema import Relation
-from whence.model.types import Row
+from whence.model.types import STRING, Row
 from whence.sources.frames import frame_rows
 from whence.sources.rows import check_rows, row_text
 
@@ -43,17 +43,21 @@ class Records:
 
 
 def selected(batch: DataFrame, attachment: Attachment) -> DataFrame:
-    """A micro-batch as c0, c1, ... with the change, the text of what is malformed, and the column of a time that has
-    no place in Python.
+    """A micro-batch as c0, c1, ... with the change, the text of what is malformed, and the column of a time or a text
+    that has no place in Python.
     """
     beyond = F.lit(None).cast("string")
     columns = []
     for at, field in enumerate(attachment.fields):
-        value = _column(field.name)
+        value, is_beyond = _column(field.name), None
         if isinstance(field.dataType, DateType | TimestampType | TimestampNTZType):
             is_beyond = F.coalesce((F.year(value) < 1) | (F.year(value) > 9999), F.lit(False))
-            beyond = F.when(is_beyond, attachment.relation.columns[at].name).otherwise(beyond)
             value = F.when(~is_beyond, _moment(value, field))
+        elif isinstance(field.dataType, StringType):
+            is_beyond = ~F.coalesce(F.is_valid_utf8(value), F.lit(True))
+            value = F.make_valid_utf8(value)
+        if is_beyond is not None:
+            beyond = F.when(is_beyond, attachment.relation.columns[at].name).otherwise(beyond)
         columns.append(value.alias(f"c{at}"))
     return batch.select(
         *columns,
@@ -94,9 +98,9 @@ def _check_record(
     if text is not None:
         raise DataError(f"{place} for {name!r} is malformed: {shown(text)}")
     if beyond is not None:
-        raise DataError(
-            f"column {beyond!r} of {name!r} takes times of the years 1 to 9999, in {place}: {row_text(row)}"
-        )
+        column = next(each for each in attachment.relation.columns if each.name == beyond)
+        what = "text in UTF-8" if column.type == STRING else "times of the years 1 to 9999"
+        raise DataError(f"column {beyond!r} of {name!r} takes {what}, in {place}: {row_text(row)}")
     if change not in SIGNS:
         found = "NULL" if change is None else repr(change)
         raise DataError(
@@ -124,7 +128,7 @@ def _moment(value: Column, field: StructField) -> Column:
 
 
 def _text(name: str | None) -> Column:
-    return (F.lit(None) if name is None else _column(name)).cast("string")
+    return F.lit(None).cast("string") if name is None else F.make_valid_utf8(_column(name))
 
 
 def netted(records: Records) -> tuple[dict[Row, int], dict[Row, int]]:

@@ -7,7 +7,7 @@ import pyspark.sql.functions as F
 from whence.engines.spark.native.pieces import Piece, failed
 from whence.engines.spark.types import spark_type
 from whence.errors import EvaluationError
-from whence.functions.widening import as_decimal, is_exact
+from whence.functions.widening import as_decimal, is_exact, is_integer
 from whence.model.types import BIGINT, DOUBLE, NULL, ArrayType, DecimalType, Type
 
 _EXACT = ("INT", "BIGINT", "DECIMAL", "BOOLEAN")
@@ -27,6 +27,8 @@ _SAME = frozenset(
         ("TIMESTAMP", "STRING"),
     }
 )
+# Where Spark leaves out the fraction of a DECIMAL, or changes its sign, it rounds to so many digits first.
+EXACT_DIGITS = 34
 # No BIGINT is as large, and Spark would take the largest one instead.
 BEYOND_BIGINT = 2.0**63
 
@@ -59,9 +61,16 @@ def exact_type(kinds: list[Type]) -> DecimalType | None:
     return DecimalType(precision, scale) if precision <= 38 else None
 
 
+def is_long(kind: Type) -> bool:
+    """Whether it is a DECIMAL with more digits than Spark always keeps."""
+    return isinstance(kind, DecimalType) and kind.precision > EXACT_DIGITS
+
+
 def _is_same(source: Type, target: Type) -> bool:
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         return source == target or _is_same(source.element, target.element)
+    if is_long(source) and is_integer(target):
+        return False
     return source == NULL or (_name(source), _name(target)) in _SAME
 
 

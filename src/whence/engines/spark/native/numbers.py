@@ -13,7 +13,7 @@ from collections.abc import Callable
 import pyspark.sql.functions as F
 from pyspark.sql import Column
 
-from whence.engines.spark.native.casts import BEYOND_BIGINT, exact_cast
+from whence.engines.spark.native.casts import BEYOND_BIGINT, exact_cast, is_long
 from whence.engines.spark.native.dates import date_minus, date_plus
 from whence.engines.spark.native.pieces import Builder, NativeCall, Piece
 from whence.functions.resolve import constant_integer
@@ -23,8 +23,6 @@ from whence.model.types import BIGINT, DATE, DOUBLE, DecimalType
 
 # A whole quotient of so many digits is a BIGINT, whatever the digits are.
 BIGINT_DIGITS = 18
-# Where Spark changes a DECIMAL's sign it rounds to so many digits.
-SIGNED_DIGITS = 34
 
 Operator = Callable[[Column, Column], Column]
 
@@ -78,18 +76,14 @@ def _subtract(call: NativeCall) -> Piece | None:
 
 def _negate(call: NativeCall) -> Piece | None:
     (value,) = call.arguments
-    if _is_too_long(value):
+    if is_long(value.kind):
         return None
     return call.plain(F.lit(0.0) - value.column if value.kind == DOUBLE else -value.column)
 
 
 def _abs(call: NativeCall) -> Piece | None:
     (value,) = call.arguments
-    return None if _is_too_long(value) else call.plain(F.abs(value.column))
-
-
-def _is_too_long(value: Piece) -> bool:
-    return isinstance(value.kind, DecimalType) and value.kind.precision > SIGNED_DIGITS
+    return None if is_long(value.kind) else call.plain(F.abs(value.column))
 
 
 def _dividing(build: Builder) -> Builder:

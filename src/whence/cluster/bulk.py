@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyspark.sql.functions as functions
 from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import DateType, StructField, TimestampNTZType
 
 from whence.cluster.home import StorageHome
 from whence.engines.spark.engine import SparkEngine
@@ -17,7 +18,7 @@ from whence.errors import DataError, UnsupportedError, WhenceError
 from whence.functions.typing import fits
 from whence.model import schema
 from whence.model.schema import Relation
-from whence.model.types import DOUBLE, Row, Value
+from whence.model.types import DOUBLE, TIMESTAMP, Row, Type, Value
 from whence.model.updates import Update
 from whence.session.clock import Clock
 from whence.session.draft import Contents, Draft
@@ -104,7 +105,7 @@ class BulkChecks:
                     f"{field.dataType.simpleString().upper()}",
                     hint="cast it before",
                 )
-            value = functions.col(f"`{field.name}`").cast(spark_type(column.type))
+            value = _moment(functions.col(f"`{field.name}`"), field, column.type).cast(spark_type(column.type))
             # There is one zero.
             picked.append((value + functions.lit(0.0) if column.type == DOUBLE else value).alias(f"c{at}"))
         kept = self._home.keep(relation.name, frame.select(*picked))
@@ -151,6 +152,14 @@ class BulkChecks:
     def _delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
         kept = self._home.keep(relation.name, rows)
         return FrameDelta(relation, kept, self._home.rows(kept), kept)
+
+
+def _moment(value: Column, field: StructField, kind: Type) -> Column:
+    """A date or a time without a zone tells UTC, whatever the time zone of the session that it comes from."""
+    if kind == TIMESTAMP and isinstance(field.dataType, DateType | TimestampNTZType):
+        clock = value.cast("timestamp_ntz").cast("string")
+        return functions.concat(clock, functions.lit("Z")).cast("timestamp")
+    return value
 
 
 def _is_wrong(column: schema.Column, value: Value) -> bool:

@@ -10,8 +10,10 @@ from whence.cluster.home import StorageHome
 from whence.cluster.journal import ClusterHistory, ClusterJournal
 from whence.cluster.sides import ARRIVALS, LEAVES, read_side
 from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.registry import Stored
 from whence.engines.spark.storage.store import Storage
+from whence.errors import UnsupportedError
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit, Delta
@@ -74,13 +76,22 @@ class ClusterSession(Session):
     def expect(self, changes: Sequence[Insert | Delete]) -> None:
         """Bring what changes will look up into memory."""
         for change in changes:
-            relation = change.relation
-            key = key_of(relation)
-            if key is not None:
-                positions = _key_positions(relation)
-                self.spark_engine.expect_keys(relation.name, positions, map(key, change.rows))
-            elif relation.distinct or isinstance(change, Delete):
-                self.spark_engine.expect(relation.name, change.rows)
+            try:
+                self._expect(change)
+            except TooLargeError:
+                raise UnsupportedError(
+                    f"{len(change.rows):,} rows are too many to look up in {change.relation.name!r} one by one",
+                    hint="hand them over as a Spark DataFrame, or in smaller parts",
+                ) from None
+
+    def _expect(self, change: Insert | Delete) -> None:
+        relation = change.relation
+        key = key_of(relation)
+        if key is not None:
+            positions = _key_positions(relation)
+            self.spark_engine.expect_keys(relation.name, positions, map(key, change.rows))
+        elif relation.distinct or isinstance(change, Delete):
+            self.spark_engine.expect(relation.name, change.rows)
 
     def take_changed(self) -> dict[str, Delta | None]:
         """The relations that have changed, come or gone since this was last asked, with the change if it was one."""

@@ -26,10 +26,9 @@ Rows = Counter[tuple[object, ...]]
 class Twin:
     """A database, and what a reader has who follows its change feeds."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, db: Database) -> None:
         self.name = name
-        self.engine = LocalEngine(name)
-        self.db = whence.connect(engine="reference") if name == "reference" else Database(Session(self.engine))
+        self.db = db
         self.held: dict[str, Rows] = {}
 
     def act(self, action: Action) -> Commit | whence.WhenceError | None:
@@ -67,12 +66,16 @@ def general_only() -> Iterator[None]:
         yield
 
 
+def local_databases(strategies: Sequence[str]) -> dict[str, Database]:
+    return {name: Database(Session(LocalEngine(name))) for name in strategies}
+
+
 class Twins:
     """Whatever happens, happens in all databases, and in all of them the same."""
 
-    def __init__(self, strategies: Sequence[str]) -> None:
-        self.oracle = Twin("reference")
-        self.others = [Twin(name) for name in strategies]
+    def __init__(self, others: Mapping[str, Database]) -> None:
+        self.oracle = Twin("reference", whence.connect(engine="reference"))
+        self.others = [Twin(name, db) for name, db in others.items()]
         self.all = [self.oracle, *self.others]
         self.script: list[Action] = []
         self.agree = True

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 import whence
-from tests.engines.local.machine_twins import Twin
 from whence.database import Database
 from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forest.maintainer import ForestMaintainer
@@ -19,7 +18,7 @@ COMPILED = "recursive: a compiled proof forest"
 def both(rules: str, limits: Limits | None = None) -> tuple[Database, Database, LocalEngine]:
     """The reference engine, and the local one with the same program."""
     engine = LocalEngine("auto", limits or Limits())
-    local, oracle = Database(Session(engine)), Twin("reference").db
+    local, oracle = Database(Session(engine)), whence.connect(engine="reference")
     for db in (local, oracle):
         db.function("picky", picky, returns="INT")
         db.execute("CREATE TABLE n(x INT NOT NULL); CREATE TABLE d(x INT NOT NULL)")

@@ -6,7 +6,7 @@ A step is a commit, or the attempt of one. WHENCE_STEPS=100000 runs that many.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 import pytest
@@ -16,8 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 from tests.engines.local.machine_actions import Action, Advance, Changes, Delete, Insert, Row, Rules, Sql
 from tests.engines.local.machine_steps import PHASES, SEEDS, TAKEN, runs
-from tests.engines.local.machine_twins import LARGE, SMALL, Twins
+from tests.engines.local.machine_twins import LARGE, SMALL, Twins, local_databases
 from tests.engines.local.machine_views import SETS, TABLES, ViewMaker
+from whence.database import Database
 from whence.model.schema import Column
 from whence.model.types import DATE, DOUBLE, STRING, TIMESTAMP
 from whence.model.updates import Commit
@@ -37,8 +38,7 @@ def twist(x: int | None) -> int | None:
     return None if x is None else (x * 3 + 1) % 4
 
 
-def started(strategies: Sequence[str]) -> Twins:
-    twins = Twins(strategies)
+def started(twins: Twins) -> Twins:
     for twin in twins.all:
         twin.db.function("picky", picky, returns="INT")
         twin.db.function("twist", twist, returns="INT")
@@ -54,10 +54,14 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.twins = started(self.strategies)
+        self.twins = started(Twins(self.databases()))
         self.minute = 0
         self.made = 0
         self.tables = frozenset(self.twins.db.catalog().relations)
+
+    def databases(self) -> Mapping[str, Database]:
+        """Those that are compared with the reference engine."""
+        return local_databases(self.strategies)
 
     def act(self, action: Action) -> Commit | None:
         TAKEN["of every strategy"] += 1

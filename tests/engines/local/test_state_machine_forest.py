@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from tests.engines.local.forest_programs import COSTS, SETS, TABLES, TEMPTING, PlainPrograms
 from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules
 from tests.engines.local.machine_steps import PHASES, SEEDS, TAKEN, runs
-from tests.engines.local.machine_twins import Twins
+from tests.engines.local.machine_twins import Twins, local_databases
 from whence.model.schema import Column
 from whence.model.types import DATE, STRING
 from whence.model.updates import Commit
@@ -31,7 +31,7 @@ def picky(x: int | None) -> int | None:
 
 
 def started() -> Twins:
-    twins = Twins(["auto"])
+    twins = Twins(local_databases(["auto"]))
     for twin in twins.all:
         twin.db.function("picky", picky, returns="INT")
         twin.db.execute(TABLES)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules, Sql
-from tests.engines.local.machine_twins import SMALL, Twins
+from tests.engines.local.machine_twins import SMALL, Twins, local_databases
 
 COSTS = ".decl link(x: INT, y: INT, c: {0})\n.decl start(x: INT, c: {0})\n"
 BETTER = [(9, 1, -50), (9, 2, -50), (9, 3, -50), (0, 1, 2), (0, 2, 5), (2, 1, -4), (1, 3, 1)]
@@ -160,7 +160,7 @@ CASES = (
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_found(case: Case) -> None:
-    twins = Twins(SMALL)
+    twins = Twins(local_databases(SMALL))
     for action in case.actions:
         twins.act(action)
     twins.check_everything()

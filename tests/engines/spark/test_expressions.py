@@ -151,7 +151,7 @@ def test_nothing_fails_that_nobody_asks_for(spark: SparkSession) -> None:
 
 def test_what_fails_says_why(spark: SparkSession) -> None:
     frame = frame_of(spark, [row(x1=2**31 - 1, x3=1e308, x0="abc")])
-    reasons = {
+    reasons: dict[Term, str] = {
         Call("+", (INTEGER, ONE)): "does not fit",
         Call("/", (INTEGER, Call("-", (INTEGER, INTEGER)))): "division by zero",
         Call("*", (DOUBLES, DOUBLES)): "not a finite DOUBLE",

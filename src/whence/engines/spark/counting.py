@@ -167,6 +167,7 @@ class PagedGroups(Groups):
                 merged = [*state.folded[number]]
                 fold.settle(merged, change.folded[number])
                 linear.append((merged[0], merged[1]))
+                is_empty = is_empty and not merged[0]
             else:
                 is_empty = is_empty and not _remaining(state.folded[number].copies, change.folded[number].copies)
         return None if key and is_empty else (bindings, tuple(linear))

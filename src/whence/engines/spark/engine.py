@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -376,11 +376,20 @@ class _Contents(Mapping[Row, int]):
     def __iter__(self) -> Iterator[Row]:
         return iter(self._all)
 
+    def items(self) -> ItemsView[Row, int]:
+        return self._all.items()
+
+    def values(self) -> ValuesView[int]:
+        return self._all.values()
+
     def __len__(self) -> int:
         return len(self._all)
 
     @cached_property
-    def _all(self) -> dict[Row, int]:
+    def _all(self) -> Mapping[Row, int]:
+        state = self._engine.registry[self._name]
+        if state.base.segments is None:
+            return dict(readable(state, self._engine.relation(self._name)).counts)
         table = self._engine.frame(self._name).toArrow()
         rows = rows_from_arrow(table, self._engine.relation(self._name))
         return dict(zip(rows, table.column("n").to_pylist(), strict=True))

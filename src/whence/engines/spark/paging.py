@@ -165,7 +165,8 @@ class Base(Generic[P]):
 
     def _want(self, positions: tuple[int, ...], key: Key) -> None:
         self.misses += 1
-        if len(self) <= self._paging.whole:
+        # A relation without columns has one row at most.
+        if len(self) <= self._paging.whole or not self._all:
             self._wanted = {(): {(): None}}
         elif not positions:
             raise TooLargeError

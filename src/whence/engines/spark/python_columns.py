@@ -31,9 +31,7 @@ def python_column(
     return F.when(error.isNotNull(), F.raise_error(error)).otherwise(computed.getField("value"))
 
 
-def _batches(
-    make: Callable[[], Callable[..., Value]], kinds: Sequence[Type], result: Type
-) -> Callable[..., pa.Array]:
+def _batches(make: Callable[[], Callable[..., Value]], kinds: Sequence[Type], result: Type) -> Callable[..., pa.Array]:
     def compute(*arrays: pa.Array) -> pa.Array:
         function = make()
         columns = [values_from_arrow(array, kind) for array, kind in zip(arrays, kinds, strict=False)]

@@ -15,10 +15,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from tests.engines.local.forest_programs import COSTS, SETS, TABLES, TEMPTING, PlainPrograms
 from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules
 from tests.engines.local.machine_steps import PHASES, SEEDS, TAKEN, runs
-from tests.engines.local.machine_twins import Twins, local_databases
+from tests.engines.local.machine_twins import Twins
+from whence.database import Database
+from whence.engines.local.engine import LocalEngine
 from whence.model.schema import Column
 from whence.model.types import DATE, STRING
 from whence.model.updates import Commit
+from whence.session.session import Session
 
 STEPS_PER_RUN = 40
 COMPILED = ("recursive: a compiled proof forest", "not recursive: joined in a compiled forest, above another one")
@@ -30,8 +33,8 @@ def picky(x: int | None) -> int | None:
     return x
 
 
-def started() -> Twins:
-    twins = Twins(local_databases(["auto"]))
+def started(engine: LocalEngine) -> Twins:
+    twins = Twins({"auto": Database(Session(engine))})
     for twin in twins.all:
         twin.db.function("picky", picky, returns="INT")
         twin.db.execute(TABLES)
@@ -55,7 +58,8 @@ class ForestMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.twins = started()
+        self.engine = LocalEngine()
+        self.twins = started(self.engine)
         self.tables = {name: self.twins.db.catalog().relations[name].columns for name in self.read}
 
     def act(self, action: Action) -> Commit | None:
@@ -87,7 +91,7 @@ class ForestMachine(RuleBasedStateMachine):
         views = self.twins.db.catalog().views
         assert views, "the program was refused"
         if self.compiled:
-            chosen = [self.twins.others[0].engine.choice(name) for name in views]
+            chosen = [self.engine.choice(name) for name in views]
             assert all(choice and (choice.strategy == "counting" or choice.reason in COMPILED) for choice in chosen)
 
     # Rows

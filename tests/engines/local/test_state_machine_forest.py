@@ -200,7 +200,7 @@ def test_thousands_of_nodes(rules: str, monkeypatch: pytest.MonkeyPatch) -> None
     """The arrays are as large as they are for users, and too small in the middle of walks."""
     monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_PACKING", 500)
     rng = Random(rules)
-    twins = started()
+    twins = started(LocalEngine())
     twins.act(Rules(f"{rules} checked(picky(x)) :- p(x, _, _)."))
     most = 0
     for step in range(12):

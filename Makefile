@@ -9,8 +9,8 @@ READY := .venv/.ready
 help: ## Show what can be typed
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 
-run: $(READY) ## Run the example: a real backbone network loses links, and its views follow
-	@$(PYTHON_IN_VENV) -m whence run examples/backbone/backbone.sql --echo --rows 6 --changes examples/backbone/failures.sql
+run: $(READY) ## Run the example on Spark: a real network loses links, and its views follow; ENGINE=local needs no Java
+	@$(PYTHON_IN_VENV) examples/backbone/live.py --engine $(or $(ENGINE),spark)
 
 test: check ## Run everything that must pass: the checks, then the tests
 	@$(PYTHON_IN_VENV) -m pytest

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 def spark() -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
+    # Workers run the Python of the tests, and not the first one on the PATH.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     session = (
         SparkSession.builder.master("local[2]")
         .appName("whence-tests")

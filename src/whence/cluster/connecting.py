@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 from pyspark.sql import SparkSession
 
 from whence.cluster.database import SparkDatabase
@@ -20,4 +23,12 @@ def connect_spark(
             f"a {type(spark).__name__} of Spark Connect cannot be used",
             hint="whence needs a SparkSession in its own process",
         )
+    use_this_python(spark)
     return SparkDatabase(spark, path, maintenance, limits, keep_versions)
+
+
+def use_this_python(spark: SparkSession) -> None:
+    """Let workers on this machine run the Python that has whence, which need not be the first one on the PATH."""
+    context = spark.sparkContext
+    if (context.master or "").startswith("local[") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable

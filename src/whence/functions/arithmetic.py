@@ -137,6 +137,8 @@ def _checked(
     if isinstance(kind, DecimalType):
         if symbol in EXACT and kind.precision < MAX_PRECISION:
             # Nothing was cut off from the type, so that it holds every result, with just the digits that it has.
+            if symbol != "*":
+                return in_decimal
             zero = decimal.Decimal(0).scaleb(-kind.scale)
             return lambda a, b: in_decimal(a, b) or zero  # there is no negative zero
         fit = rescale(kind)

@@ -28,9 +28,11 @@ def rescale(kind: DecimalType) -> Callable[[decimal.Decimal], decimal.Decimal | 
         # The first test keeps an exponent of thousands away from quantize, which could not write it out.
         if not -limit < value < limit:
             return None
-        result = value.quantize(exponent, context=CONTEXT)
+        if value.same_quantum(exponent):
+            return value or zero  # there is no negative zero
+        result = CONTEXT.quantize(value, exponent)
         if not result:
-            return zero  # there is no negative zero
+            return zero
         return result if -limit < result < limit else None
 
     return apply

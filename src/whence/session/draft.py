@@ -58,19 +58,23 @@ class TableDraft:
         self.expired = 0
         self.evicted = 0
         self._key_of = key_of(self.relation)
+        self._is_plain = self.relation.ttl is None and self.window is None
 
     def present(self, row: Row) -> int:
         if self._key_of is not None:
             return int(self._holder(self._key_of(row)) == row)
         return self.contents.counts.get(row, 0) + self.delta.get(row, 0)
 
-    def insert(self, rows: Iterable[Row], place: Place = ROW) -> None:
+    def insert(self, rows: Iterable[Row]) -> None:
+        if self._key_of is not None and self._is_plain:
+            self._insert_by_key(rows, self._key_of)
+            return
         for index, row in enumerate(rows):
             leaves = None if self.relation.ttl is None else expiry(self.relation, row, self.now)
             if self.clock.has_passed(leaves):
                 self.expired += 1
                 continue
-            is_there = self._is_there(row, index, place)
+            is_there = self._is_there(row, index)
             if leaves is not None:
                 self.events.append(Arrival(row, leaves))
             if not is_there:
@@ -78,15 +82,15 @@ class TableDraft:
             if self.window is not None:
                 self._make_room(self.window.insert(row))
 
-    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
+    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False) -> None:
+        if self._key_of is not None and self._is_plain:
+            self._delete_by_key(rows, self._key_of, ignore_missing=ignore_missing)
+            return
         for index, row in enumerate(rows):
             if self.present(row):
                 self.remove(row, 1)
             elif not ignore_missing:
-                raise DataError(
-                    f"{place(index)} is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
-                    hint='missing="ignore" passes over rows that are not there',
-                )
+                raise self._missing(row, index)
 
     def remove(self, row: Row, copies: int) -> None:
         if self.window is not None:
@@ -117,7 +121,33 @@ class TableDraft:
         if self._key_of is not None:
             self.keys[self._key_of(row)] = row if copies > 0 else None
 
-    def _is_there(self, row: Row, index: int, place: Place) -> bool:
+    def _insert_by_key(self, rows: Iterable[Row], key_of: Callable[[Row], Key]) -> None:
+        """What `insert` does if there is nothing to think of but the key: most tables, and many rows."""
+        changed, stored, delta = self.keys, self.contents.keys, self.delta
+        for index, row in enumerate(rows):
+            key = key_of(row)
+            holder = changed[key] if key in changed else stored.get(key)
+            if holder is None:
+                changed[key] = row
+                if delta.pop(row, 0) == 0:
+                    delta[row] = 1
+            elif holder != row:
+                raise self._conflict(row, holder, index)
+
+    def _delete_by_key(self, rows: Iterable[Row], key_of: Callable[[Row], Key], *, ignore_missing: bool) -> None:
+        changed, stored, delta = self.keys, self.contents.keys, self.delta
+        for index, row in enumerate(rows):
+            key = key_of(row)
+            holder = changed[key] if key in changed else stored.get(key)
+            if holder is not None and holder == row:
+                changed[key] = None
+                # Of two equal rows, the one that is stored is quicker to find again.
+                if delta.pop(holder, 0) == 0:
+                    delta[holder] = -1
+            elif not ignore_missing:
+                raise self._missing(row, index)
+
+    def _is_there(self, row: Row, index: int) -> bool:
         """Whether a row that comes adds nothing to a set. Raises where another one has its key."""
         if self._key_of is None:
             return self.relation.distinct and self.present(row) > 0
@@ -125,13 +155,22 @@ class TableDraft:
         if holder is None:
             return False
         if holder != row:
-            raise DataError(
-                f"{place(index)} has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
-                f"{row_text(row)}",
-                related=[(f"the row with that key is {row_text(holder)}", None)],
-                hint="delete that row first; in the same batch the two make an update",
-            )
+            raise self._conflict(row, holder, index)
         return True
+
+    def _missing(self, row: Row, index: int) -> DataError:
+        return DataError(
+            f"rows[{index}] is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
+            hint='missing="ignore" passes over rows that are not there',
+        )
+
+    def _conflict(self, row: Row, holder: Row, index: int) -> DataError:
+        return DataError(
+            f"rows[{index}] has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
+            f"{row_text(row)}",
+            related=[(f"the row with that key is {row_text(holder)}", None)],
+            hint="delete that row first; in the same batch the two make an update",
+        )
 
     def _holder(self, key: Key) -> Row | None:
         """The row that has a key by now."""

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# So many values tell whether a column repeats itself: in a sample, each value comes so often on average.
+SAMPLE = 10_000
+SHARED_AT = 4
+
+
 def arrow_table(rows: object) -> pa.Table | None:
     """The rows as an Arrow table if they come in columns, else None."""
     if not (_is_pandas(rows) or hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__")):
@@ -52,9 +57,23 @@ def _values(values: pa.ChunkedArray, column: Column) -> list[object]:
         # pandas turns integers into floats as soon as one of them is missing.
         target = pa.int64()
     try:
-        return list((values if target is None else values.cast(target)).to_pylist())
+        return _objects(values if target is None else values.cast(target))
     except pa.ArrowInvalid as error:
         raise DataError(f"column {column.name!r} must be {column.type}: {error}") from None
+
+
+def _objects(values: pa.ChunkedArray) -> list[object]:
+    """The values as Python objects. Where values come again and again, rows share them: less to make and to hold."""
+    import pyarrow as pa
+
+    sample = values.slice(0, SAMPLE)
+    is_plain = not (pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType))
+    if not is_plain or len(sample.unique()) > len(sample) // SHARED_AT:
+        return list(values.to_pylist())
+    encoded = values.combine_chunks().dictionary_encode()
+    # NULL has no place in the dictionary, and none among the positions in it.
+    objects: dict[int | None, object] = {None: None, **dict(enumerate(encoded.dictionary.to_pylist()))}
+    return [objects[position] for position in encoded.indices.to_pylist()]
 
 
 def _is_pandas(rows: object) -> bool:

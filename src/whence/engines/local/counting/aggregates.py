@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from whence.engines.local.counting.extremes import Extreme
@@ -35,13 +35,12 @@ class HeadAggregate:
         self.fold: Fold | None = None
         if self.input is not None:
             self.fold = _fold(first, self.input, result, signed)
-        convert = converter(result, column)
-        self.convert: Callable[[Any], Value] | None = None if convert is unchanged else convert
+        self._convert = converter(result, column)
 
     def result(self, state: Any, change: Any) -> Value:
         assert self.fold is not None
         value = self.fold.result(state, change)
-        return value if value is None or self.convert is None else self.convert(value)
+        return value if value is None or self._convert is unchanged else self._convert(value)
 
 
 def _aggregate(rule: Rule, position: int) -> Aggregate:

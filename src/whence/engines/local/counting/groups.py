@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from types import MappingProxyType
 from typing import Any
 
@@ -40,6 +41,9 @@ class Groups:
         self._plain = [position for position in range(len(head.terms)) if position not in positions]
         self._aggregates = [HeadAggregate(position, bodies, self._columns[position], signed) for position in positions]
         self._folds = [each.fold for each in self._aggregates if each.fold is not None]
+        # For each aggregate, the number of its fold.
+        numbers = count()
+        self._folded_at = [None if each.fold is None else next(numbers) for each in self._aggregates]
         # Where each column of a row is among the group's values with the aggregates' results behind them.
         made_of = [*self._plain, *positions]
         self._in_order = columns([made_of.index(position) for position in range(len(made_of))])
@@ -83,12 +87,12 @@ class Groups:
         def take(batch: Batch, sign: int) -> None:
             for binding in batch:
                 change = self._change(group_of(binding))
-                count = sign * multiplicity(binding)
-                change.bindings += count
+                copies = sign * multiplicity(binding)
+                change.bindings += copies
                 for number, fold, value_of in numbered:
                     value = value_of(binding)
                     if value is not None:
-                        fold.add(change.folded[number], value, count)
+                        fold.add(change.folded[number], value, copies)
 
         return take
 
@@ -164,8 +168,11 @@ class Groups:
         bindings = state.bindings + change.bindings
         if group and bindings <= 0:
             return None
-        folded = iter(zip(state.folded, change.folded, strict=True))
-        results = [bindings if each.fold is None else each.result(*next(folded)) for each in self._aggregates]
+        before, changed = state.folded, change.folded
+        results = [
+            bindings if at is None else each.result(before[at], changed[at])
+            for at, each in zip(self._folded_at, self._aggregates, strict=True)
+        ]
         return self._in_order((*group, *results))
 
 

@@ -18,7 +18,7 @@ from whence.cluster.home import StorageHome
 from whence.cluster.publishing import Publisher
 from whence.cluster.querying import query_on_spark
 from whence.cluster.session import ClusterSession
-from whence.cluster.source import WhenceSource
+from whence.cluster.source import register_source
 from whence.cluster.streaming.running import RunningStreams
 from whence.cluster.streams import Streams
 from whence.database import Database
@@ -74,7 +74,7 @@ class SparkDatabase(Database):
         self._spark, self._own, self._storage = spark, own, storage
         self._streams = Streams(spark, storage.files, engine, home, self._changing, is_kept=root is not None)
         self._exports: list[Export] = []
-        spark.dataSource.register(WhenceSource)
+        register_source(spark)
         self._publish()
 
     def df(self, relation: str) -> DataFrame:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructField, StructType
 
@@ -125,3 +127,12 @@ class FeedStreamReader(_Planner, DataSourceStreamReader):
 def _schema(relation: Relation) -> StructType:
     columns = (*relation.columns, *STAMPS)
     return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
+
+
+def register_source(spark: SparkSession) -> None:
+    """Let a session read with `format("whence")`. A session that was made from one which can, can already."""
+    try:
+        spark.dataSource.register(WhenceSource)
+    except AnalysisException as error:
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise

@@ -58,6 +58,7 @@ class TableDraft:
         self.expired = 0
         self.evicted = 0
         self._key_of = key_of(self.relation)
+        self._place = ROW
         self._is_plain = self.relation.ttl is None and self.window is None
 
     def present(self, row: Row) -> int:
@@ -65,7 +66,9 @@ class TableDraft:
             return int(self._holder(self._key_of(row)) == row)
         return self.contents.counts.get(row, 0) + self.delta.get(row, 0)
 
-    def insert(self, rows: Iterable[Row]) -> None:
+    def insert(self, rows: Iterable[Row], place: Place = ROW) -> None:
+        """`place` names a row in a message by its number."""
+        self._place = place
         if self._key_of is not None and self._is_plain:
             self._insert_by_key(rows, self._key_of)
             return
@@ -82,7 +85,8 @@ class TableDraft:
             if self.window is not None:
                 self._make_room(self.window.insert(row))
 
-    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False) -> None:
+    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
+        self._place = place
         if self._key_of is not None and self._is_plain:
             self._delete_by_key(rows, self._key_of, ignore_missing=ignore_missing)
             return
@@ -160,13 +164,13 @@ class TableDraft:
 
     def _missing(self, row: Row, index: int) -> DataError:
         return DataError(
-            f"rows[{index}] is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
+            f"{self._place(index)} is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
             hint='missing="ignore" passes over rows that are not there',
         )
 
     def _conflict(self, row: Row, holder: Row, index: int) -> DataError:
         return DataError(
-            f"rows[{index}] has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
+            f"{self._place(index)} has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
             f"{row_text(row)}",
             related=[(f"the row with that key is {row_text(holder)}", None)],
             hint="delete that row first; in the same batch the two make an update",

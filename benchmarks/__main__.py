@@ -19,6 +19,9 @@ BENCHMARKS = (
     "growth",
     "kernels",
     "durability",
+    "spark_reachability",
+    "spark_tpch",
+    "stream_killing",
 )
 
 

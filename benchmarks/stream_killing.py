@@ -1,7 +1,7 @@
 """A Spark driver that follows a stream of files, and is killed in the middle of it, again and again.
 
-Each file is a micro-batch. When all of them have been taken, there must be one commit for each, the views must be those
-of the reference engine over all input, and the exported feed must have every change once.
+When all files have been taken, there must be one commit for each micro-batch, the views must be those of the reference
+engine over all input, and the exported feed must have every change once.
 
 `python -m benchmarks.stream_killing` kills 30 drivers.
 """
@@ -133,8 +133,12 @@ def finish(directory: Path) -> int:
 def check(directory: Path) -> int:
     found = json.loads((directory / "found.json").read_text())
     batches = [_records(path) for path in sorted((directory / "input").iterdir())]
-    if found["version"] != 1 + len(VIEWS) + len(batches):
-        raise LostError(f"{len(batches)} batches came to version {found['version']}")
+    # Mostly a batch for each file; but Spark puts two into one when it is killed between noticing a file and beginning
+    # its batch.
+    numbers = [int(path.name) for path in (directory / "state").glob("streams/**/offsets/*") if path.name.isdecimal()]
+    taken = max(numbers) + 1
+    if found["version"] != 1 + len(VIEWS) + taken or taken > len(batches):
+        raise LostError(f"{taken} batches of {len(batches)} files came to version {found['version']}")
     links: Counter[tuple[int, int, int]] = Counter()
     for batch in batches:
         for each in batch:

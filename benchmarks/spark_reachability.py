@@ -31,7 +31,7 @@ def run(sizes: Sizes) -> Report:
         f"Transit-stub networks of {sizes.nodes:,} and {sizes.large:,} nodes. whence keeps all reachable pairs on "
         f"Spark, each with what it rests on; the opponent recomputes them with plain PySpark, semi-naive, with the "
         f"lineage cut in every round. Spark runs on the two processors of this machine. {sizes.changes} random links "
-        f"go and come back, one commit each; a commit is on disk when it returns.",
+        f"go and come back, one commit each; a commit is in a file when it returns, though not flushed to disk.",
     )
     spark = plain_spark.local_spark()
     for nodes in (sizes.nodes, sizes.large):

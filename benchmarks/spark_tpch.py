@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pyarrow.parquet as parquet
 import sqlglot
 from pyspark.sql import SparkSession
 
@@ -37,8 +38,9 @@ def run(sizes: Sizes) -> Report:
     )
     spark = plain_spark.local_spark()
     directory = SCRATCH / "spark_tpch" / str(sizes.scale)
+    directory.mkdir(parents=True, exist_ok=True)
     for name, table in data.items():
-        spark.createDataFrame(table).write.mode("overwrite").parquet(str(directory / name))
+        parquet.write_table(table, directory / name)
     stream = refresh_stream(data, Refresh(sizes.commits, rows))
     for query in QUERIES:
         measure(spark, query, stream, str(directory), sizes, report)

@@ -31,7 +31,7 @@ EVENTS: list[Event] = [
     ("The first cable is repaired.", "insert", [("London", "Reykjavik", 1888)]),
 ]
 
-console = Console(highlight=False)
+console = Console(highlight=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -42,6 +42,8 @@ def main() -> None:
         parser.exit(1, "Spark needs Java 17 or newer, and there is none here; --engine local runs without it.\n")
     with tempfile.TemporaryDirectory() as inbox, (on_spark if engine == "spark" else in_process)(Path(inbox)) as run:
         db, take = run
+        console.print("GÉANT, Europe's research network, watched from London: `distance` tells how far each router is,")
+        console.print("`cut_off` which ones London has lost. Rows that come are marked +, rows that go -.\n")
         console.print(f"{len(db.rows('router'))} routers, {len(db.rows('link'))} links, {engine} engine.")
         console.print(f"{len(db.rows('reachable')):,} pairs of routers reach each other.\n")
         for view in ("distance", "cut_off"):

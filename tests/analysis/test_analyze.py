@@ -29,10 +29,10 @@ node("z").
     assert [part.relations for part in parts] == [("link",), ("node",), ("reach",), ("linked",), ("alone",)]
 
 
-def test_twenty_thousand_rules() -> None:
+def test_a_hundred_thousand_rules() -> None:
     x, y, z = Variable("x"), Variable("y"), Variable("z")
     rules = []
-    for i in range(5_000):
+    for i in range(25_000):
         here = f"reach{i}"
         rules += [
             Rule(Atom(here, (x, y)), (Atom("link", (x, y)),)),
@@ -42,13 +42,13 @@ def test_twenty_thousand_rules() -> None:
         ]
     link = Relation("link", (Column("x", INT), Column("y", INT)))
     analysis = analyze(Program((link,), tuple(rules)))
-    assert len(analysis.components) == 10_001
-    assert sum(part.recursive for part in analysis.components) == 5_000
+    assert len(analysis.components) == 50_001
+    assert sum(part.recursive for part in analysis.components) == 25_000
 
 
-def test_a_chain_of_twenty_thousand_views() -> None:
+def test_a_chain_of_fifty_thousand_views() -> None:
     x = Variable("x")
-    depth = 20_000
+    depth = 50_000
     rules = [Rule(Atom(f"v{i}", (x,)), (Atom(f"v{i + 1}", (x,)),)) for i in range(depth)]
     rules.append(Rule(Atom(f"v{depth}", (Constant(1, INT),)), ()))
     analysis = analyze(Program((), tuple(rules)))

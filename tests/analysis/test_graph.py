@@ -85,7 +85,7 @@ n(count<x>) :- p(x), !q(x).
 
 
 def test_a_chain_deeper_than_pythons_stack() -> None:
-    names = [f"r{i}" for i in range(20_000)]
+    names = [f"r{i}" for i in range(50_000)]
     chain = program(list(pairwise(names)), names)
     assert strongly_connected(dependency_graph(chain)) == tuple((name,) for name in reversed(names))
     ring = Program(chain.relations, (*chain.rules, *program([(names[-1], names[0])], []).rules))

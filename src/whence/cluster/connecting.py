@@ -11,11 +11,16 @@ from whence.cluster.database import SparkDatabase
 from whence.engines.reference.fixpoint import Limits
 from whence.errors import UnsupportedError
 
+MAINTENANCE = ("auto", "absorption", "recompute")
+
 
 def connect_spark(
     spark: object, path: str | None, maintenance: str, limits: Limits, keep_versions: int
 ) -> SparkDatabase:
     """`spark` is a session, or None to take the one there is, or a new one on this machine."""
+    if maintenance not in MAINTENANCE:
+        known = ", ".join(f'"{name}"' for name in MAINTENANCE)
+        raise UnsupportedError(f"there is no maintenance {maintenance!r} on Spark", hint=f"there is {known}")
     if spark is None:
         spark = SparkSession.builder.appName("whence").getOrCreate()
     if not isinstance(spark, SparkSession):

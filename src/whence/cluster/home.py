@@ -32,13 +32,6 @@ class StorageHome:
     def segment(self, frame: DataFrame) -> Segment:
         return self._segments[id(frame)][1]
 
-    def has(self, frame: DataFrame) -> bool:
-        return id(frame) in self._segments
-
-    def forget(self, frame: DataFrame) -> None:
-        """Nobody reads it any more."""
-        self._segments.pop(id(frame), None)
-
     def discard(self, frame: DataFrame) -> None:
         """Nobody reads it any more, and it is in no commit."""
         _, segment = self._segments.pop(id(frame))

@@ -87,10 +87,12 @@ def test_a_declared_column_takes_what_fits_it(refusal: Refusal) -> None:
     said = refusal(declared + "p(x, «x) :- link(x, _, _).", TypeMismatchError)
     assert said.startswith("column 'c' of 'p' is INT, but this is STRING")
     assert "note: column 'c' of 'p' is INT" in said
-    assert "hint: convert the value, or change the declared type" in said
+    assert "hint: as(x, INT) converts it, or change the declared type" in said
     assert "is INT, but this is DOUBLE" in refusal(declared + "p(x, «c / 2) :- link(x, _, c).", TypeMismatchError)
     assert "is INT, but this is BIGINT" in refusal(declared + "p(x, «sum<c>) :- link(x, _, c).", TypeMismatchError)
-    assert "is INT, but this is STRING" in refusal(declared + 'p("a", «"b").', TypeMismatchError)
+    said = refusal(declared + 'p("a", «"b").', TypeMismatchError)
+    assert "is INT, but this is STRING" in said
+    assert "hint: write a value of type INT, or change the declared type" in said
 
 
 def test_a_declared_recursion_keeps_its_types(refusal: Refusal) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pyspark.sql import DataFrame
 
+from whence.engines.spark.lookup.points import Reachable
 from whence.engines.spark.storage.columns import columns_of_frame
 from whence.engines.spark.storage.manifest import Segment
+from whence.engines.spark.storage.segments import SEGMENTS
 from whence.engines.spark.storage.store import Storage
 from whence.model.schema import Column
 
@@ -29,8 +33,20 @@ class StorageHome:
     def rows(self, frame: DataFrame) -> int:
         return self.segment(frame).rows
 
+    def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
+        segment, directory = self.segment(frame), self._storage.files.directory
+        if directory is None or segment.bytes > most:
+            return None
+        return Reachable(sorted((directory / segment.path).glob("*.parquet")), directory / SEGMENTS)
+
     def segment(self, frame: DataFrame) -> Segment:
         return self._segments[id(frame)][1]
+
+    def retain(self, frames: Iterable[DataFrame]) -> None:
+        """Between commits these are all that is read. Others are forgotten, and removed where no commit has them."""
+        read = {id(frame) for frame in frames}
+        others = [self._segments.pop(number)[1] for number in self._segments.keys() - read]
+        self._storage.discard([segment for segment in others if self._storage.is_new(segment)])
 
     def discard(self, frame: DataFrame) -> None:
         """Nobody reads it any more, and it is in no commit."""

@@ -13,7 +13,9 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.paging import Base, Question, Wanted
+from whence.engines.spark.lookup.heap import Heap
+from whence.engines.spark.lookup.points import heaps_of
+from whence.engines.spark.paging import Base, Question, Reading, Wanted
 from whence.engines.spark.types import rows_to_arrow
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
@@ -28,8 +30,14 @@ class Fetcher:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def ask(self, questions: Sequence[Question]) -> None:
+    def ask(self, asked: Sequence[Question | Reading]) -> None:
         """Run the queries together: each of them alone leaves most of the cluster idle."""
+        questions = [each for each in asked if isinstance(each, Question)]
+        for each in asked:
+            if isinstance(each, Reading):
+                each.receive(each.read())
+        if not questions:
+            return
         if len(questions) == 1:
             answers = [_run(questions[0].frame)]
         else:
@@ -45,7 +53,7 @@ def _run(frame: DataFrame) -> pa.Table:
     return frame.toArrow()
 
 
-def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, most: int) -> list[Question]:
+def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, most: int) -> list[Question | Reading]:
     """What a base wants. `relation` has the columns of its rows; more than `most` rows are too many to answer."""
     if base.segments is None:
         return []
@@ -54,12 +62,26 @@ def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, mos
     def receive(wanted: Wanted, answer: pa.Table) -> None:
         base.receive(wanted, decode(answer))
 
-    questions = []
+    questions: list[Question | Reading] = []
     for wanted in base.wanted():
+        if not wanted.positions:
+            questions.append(Question(frame, partial(receive, wanted)))
+            continue
         columns = [relation.columns[position] for position in wanted.positions]
-        found = _with_keys(spark, frame, wanted, columns).limit(most + 1) if wanted.positions else frame
-        questions.append(Question(found, partial(receive, wanted)))
+        heaps = heaps_of(base.segments.points)
+        if heaps is not None:
+            questions.append(Reading(partial(_read, heaps, wanted, columns), partial(receive, wanted)))
+        else:
+            found = _with_keys(spark, frame, wanted, columns).limit(most + 1)
+            questions.append(Question(found, partial(receive, wanted)))
     return questions
+
+
+def _read(heaps: Sequence[Heap], wanted: Wanted, columns: Sequence[Column]) -> pa.Table:
+    keys = rows_to_arrow(_as_rows(wanted), Relation("keys", tuple(columns)))
+    arrays = [column.combine_chunks() for column in keys.columns]
+    names = [f"c{position}" for position in wanted.positions]
+    return pa.concat_tables([heap.with_keys(names, arrays) for heap in heaps])
 
 
 def _with_keys(spark: SparkSession, frame: DataFrame, wanted: Wanted, columns: Sequence[Column]) -> DataFrame:

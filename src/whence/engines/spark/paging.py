@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from whence.engines.local.store import Key
+from whence.engines.spark.lookup.points import Points
 from whence.model.types import Row
 
 P = TypeVar("P")
@@ -31,13 +32,15 @@ class Paging:
     """How much the driver takes. Beyond that, the cluster does the work.
 
     A base of up to `whole` rows is read once and kept; of a larger one a commit probes up to `keys` keys at a time,
-    and holds up to `rows` rows. A change of more than `delta` rows stays on the cluster.
+    and holds up to `rows` rows. A change of more than `delta` rows stays on the cluster. A file of up to `mapped` bytes
+    of Parquet is decoded on this machine's disk, if it is in reach, when rows are looked up in it time and again.
     """
 
     whole: int = 50_000
     keys: int = 100_000
     rows: int = 500_000
     delta: int = 50_000
+    mapped: int = 1 << 30
 
 
 DEFAULT_PAGING = Paging()
@@ -52,12 +55,14 @@ class Segments(Generic[P]):
     """The rows on the cluster: a frame of them, how many they are, and how they are read into memory.
 
     The columns `c0`, `c1`, ... of the frame hold the row. Of counts, one row can have several, which `add_up`.
+    `points` find single rows of the frame, part by part.
     """
 
     frame: DataFrame
     rows: int
     decode: Callable[[pa.Table], Iterable[tuple[Row, P]]]
     add_up: bool
+    points: Sequence[Points] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,14 @@ class Question:
     """A query whose answer goes into memory."""
 
     frame: DataFrame
+    receive: Callable[[pa.Table], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The same where the answer can be read without the cluster."""
+
+    read: Callable[[], pa.Table]
     receive: Callable[[pa.Table], None]
 
 
@@ -137,7 +150,10 @@ class Base(Generic[P]):
             pages[key] = {}
         key_of = itemgetter(*wanted.positions)
         for row, known in found.items():
-            pages[key_of(row)][row] = known
+            page = pages.get(key_of(row))
+            # What was found by the hash of a key may hold another one.
+            if page is not None:
+                page[row] = known
 
     def stand_on(self, segments: Segments[P]) -> None:
         """There is another base, of which nothing is in memory yet."""

@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.engines.local.store import Readable
 from whence.engines.spark.fetching import page_questions
 from whence.engines.spark.frames import FrameDelta, as_seen, counted_frame, known_frame
-from whence.engines.spark.paging import Base, Paging, Question, Segments
+from whence.engines.spark.lookup.points import Points, Reachable
+from whence.engines.spark.paging import Base, Paging, Question, Reading, Segments
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
 from whence.engines.spark.state import Counted, Known, Present
 from whence.engines.spark.supported import Supported
+from whence.engines.spark.types import arrow_type
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -34,6 +36,9 @@ class Home(Protocol):
 
     def rows(self, frame: DataFrame) -> int:
         """How many rows a kept frame has."""
+
+    def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
+        """Where a kept frame is, if that is on this machine and it has no more than so many bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +81,15 @@ def readable(state: State, relation: Relation) -> Readable:
 
 
 class Registry:
-    def __init__(self, spark: SparkSession, paging: Paging) -> None:
+    def __init__(self, spark: SparkSession, home: Home, paging: Paging) -> None:
         self._spark = spark
+        self._home = home
         self._paging = paging
         self._states: dict[str, State] = {}
         self._codecs: dict[str, Codec[Any]] = {}
-        # The kept frames that bases consist of.
+        # The kept frames that bases consist of, and what finds rows in them.
         self._kept: dict[str, list[DataFrame]] = {}
+        self._points: dict[str, list[Points]] = {}
 
     def names(self) -> KeysView[str]:
         return self._states.keys()
@@ -125,6 +132,7 @@ class Registry:
         for name in names:
             self._states[name], self._codecs[name] = other._states[name], other._codecs[name]
             self._kept[name] = other.kept_frames(name)
+            self._points[name] = other._points.get(name, [])
 
     def frame(self, name: str) -> DataFrame:
         """The state as a frame: `c0`, `c1`, ... and its payload, each row once."""
@@ -145,9 +153,9 @@ class Registry:
             return dict(readable(state, relation).counts)
         return FrameDelta(relation, as_seen(self.frame(relation.name), relation), len(state.counts))
 
-    def questions(self, names: Iterable[str]) -> list[Question]:
+    def questions(self, names: Iterable[str]) -> list[Question | Reading]:
         """What these states miss."""
-        questions = []
+        questions: list[Question | Reading] = []
         for name in names:
             state = self._states[name]
             questions += page_questions(self._spark, state.base, state.relation, self._paging.rows)
@@ -173,9 +181,11 @@ class Registry:
                 former = state.base.segments
                 both = frame if former is None else former.frame.unionByName(frame)
                 self._kept[name] = [*self.kept_frames(name), frame]
+                self._points[name] = [*self._points.get(name, []), self._points_of(name, frame)]
                 state.base.stand_on(self._segments(name, both, count + len(state.base)))
             case Replaced(frame=frame, rows=count):
                 self._kept[name] = [frame]
+                self._points[name] = [self._points_of(name, frame)]
                 state.replace(self._segments(name, frame, count))
 
     def restore(self, name: str, stored: Stored) -> None:
@@ -190,4 +200,10 @@ class Registry:
     def _segments(self, name: str, frame: DataFrame, rows: int) -> Segments[Any]:
         codec = self._codecs[name]
         frame = frame.select([column.name for column in codec.columns])
-        return Segments(frame, rows, codec.decode, add_up=isinstance(self._states[name], Counted))
+        is_counted = isinstance(self._states[name], Counted)
+        return Segments(frame, rows, codec.decode, add_up=is_counted, points=self._points[name])
+
+    def _points_of(self, name: str, frame: DataFrame) -> Points:
+        columns = self._codecs[name].columns
+        schema = pa.schema([(column.name, arrow_type(column.type)) for column in columns])
+        return Points(self._home.reachable(frame, self._paging.mapped), schema)

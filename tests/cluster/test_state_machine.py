@@ -1,7 +1,7 @@
 """The machine that drives the local engine drives Spark as well: after every step it agrees with the reference engine.
 
-In one form every state fits the driver; in the other nothing stays there: each commit is followed by a compaction, and
-whatever is looked up is fetched.
+In one form every state fits the driver; in another nothing stays there: each commit is followed by a compaction, and
+whatever is looked up is fetched. In the third, rows are looked up on disk.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.engines.local.test_state_machine import Machine
 from whence.cluster import journal
 from whence.cluster.database import SparkDatabase
 from whence.database import Database
+from whence.engines.spark.lookup import points
 from whence.engines.spark.paging import DEFAULT_PAGING, Paging
 from whence.model.updates import Commit
 
@@ -28,6 +29,7 @@ from whence.model.updates import Commit
 class InDriver(Machine):
     session: ClassVar[SparkSession]
     paging: ClassVar[Paging] = DEFAULT_PAGING
+    smallest: ClassVar[int] = journal.SMALL_OVERLAY
 
     def databases(self) -> Mapping[str, Database]:
         self.spark_database = SparkDatabase(self.session, None, paging=self.paging)
@@ -44,13 +46,23 @@ class InDriver(Machine):
 
 class OnCluster(InDriver):
     paging = Paging(whole=0, delta=3)
+    smallest = 0
 
 
-@pytest.mark.parametrize(("machine", "share", "steps"), [(InDriver, 0.02, 30), (OnCluster, 0.002, 12)])
+class OnDisk(InDriver):
+    paging = Paging(whole=0)
+    smallest = 4
+
+
+@pytest.mark.parametrize(
+    ("machine", "share", "steps"), [(InDriver, 0.02, 30), (OnCluster, 0.002, 12), (OnDisk, 0.004, 20)]
+)
 def test_spark_follows(spark: SparkSession, machine: type[InDriver], share: float, steps: int) -> None:
     machine.session = spark
-    smallest = 0 if machine is OnCluster else journal.SMALL_OVERLAY
-    with mock.patch.object(journal, "SMALL_OVERLAY", smallest):
+    with (
+        mock.patch.object(journal, "SMALL_OVERLAY", machine.smallest),
+        mock.patch.object(points, "SCANNED_FIRST", 0 if machine is OnDisk else points.SCANNED_FIRST),
+    ):
         run_state_machine_as_test(
             machine,
             settings=settings(

@@ -18,12 +18,13 @@ from whence.cluster.home import StorageHome
 from whence.cluster.publishing import Publisher
 from whence.cluster.querying import query_on_spark
 from whence.cluster.session import ClusterSession
-from whence.cluster.source import register_source
+from whence.cluster.source import WhenceSource, register
 from whence.cluster.streaming.running import RunningStreams
 from whence.cluster.streams import Streams
 from whence.database import Database
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.errors import failed_jobs
 from whence.engines.spark.paging import DEFAULT_PAGING, Paging
 from whence.engines.spark.storage.files import open_files
 from whence.engines.spark.storage.store import Storage
@@ -69,12 +70,13 @@ class SparkDatabase(Database):
             raise
         super().__init__(session)
         self._cluster = session
+        self._home = home
         self._bulk = BulkChecks(engine, home)
         self._publisher = Publisher(spark, engine, storage, home)
         self._spark, self._own, self._storage = spark, own, storage
         self._streams = Streams(spark, storage.files, engine, home, self._changing, is_kept=root is not None)
         self._exports: list[Export] = []
-        register_source(spark)
+        register(spark, WhenceSource)
         self._publish()
 
     def df(self, relation: str) -> DataFrame:
@@ -199,8 +201,11 @@ class SparkDatabase(Database):
         try:
             with super()._changing() as session:
                 try:
-                    yield session
+                    with failed_jobs():
+                        yield session
                 finally:
+                    registry = self._cluster.spark_engine.registry
+                    self._home.retain(frame for name in registry.names() for frame in registry.kept_frames(name))
                     self._publish()
         finally:
             # Outside of the lock, and also after an error, as subscribers are called.

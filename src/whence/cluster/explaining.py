@@ -27,7 +27,8 @@ def explain_on_spark(name: str, analysis: Analysis, engine: SparkEngine, *, anal
             lines += ["", f"   {_work(component, engine)}"]
     if analyze and components:
         metrics = engine.metrics()
-        lines += ["", f"in all: {amount(int(metrics['jobs']), 'Spark job')} for the last commit"]
+        shuffled = amount(int(metrics["shuffled_bytes"]), "byte")
+        lines += ["", f"in all: {amount(int(metrics['jobs']), 'Spark job')} for the last commit, {shuffled} shuffled"]
     return Explanation("\n".join(lines))
 
 
@@ -68,8 +69,10 @@ def _work(component: Component, engine: SparkEngine) -> str:
     if work is None:
         return "last commit: not touched"
     where = "in the driver" if work.on_cluster is None else f"on the cluster, because {work.on_cluster}"
-    tries = f"{work.tries} {'try' if work.tries == 1 else 'tries'}"
-    return (
-        f"last commit: {where}; {tries}, {amount(work.rows_in, 'row')} in, "
-        f"{amount(work.rows_out, 'row')} out, {milliseconds(work.elapsed)}"
-    )
+    parts = [f"{work.tries} {'try' if work.tries == 1 else 'tries'}"]
+    if work.rounds:
+        parts.append(amount(work.rounds, "round"))
+    parts += (f"{amount(work.rows_in, 'row')} in", f"{amount(work.rows_out, 'row')} out")
+    if work.spent.jobs:
+        parts += (amount(work.spent.jobs, "Spark job"), f"{amount(work.spent.shuffled, 'byte')} shuffled")
+    return f"last commit: {where}; {', '.join(parts)}, {milliseconds(work.elapsed)}"

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from whence.cluster.home import StorageHome
 from whence.cluster.sides import side_changes, side_name, side_tables
@@ -70,17 +71,18 @@ class ClusterJournal:
     def compact(self) -> Collection[str]:
         """Fold overlays that have grown large into their bases, and say which."""
         registry = self._engine.registry
+        kept: dict[str, DataFrame] = {}
         tables: dict[str, NewTable] = {}
         for name in registry.names():
             state = registry[name]
             if len(state.overlay_rows) > max(SMALL_OVERLAY, COMPACTED_AT * len(state.base)):
-                kept = self._home.keep(name, registry.frame(name))
-                segment = self._home.segment(kept)
+                kept[name] = self._home.keep(name, registry.frame(name))
                 codec = registry.codec(name)
-                tables[name] = NewTable(codec.kind, codec.columns, (segment,))
-                registry.change(name, Replaced(kept, segment.rows))
+                tables[name] = NewTable(codec.kind, codec.columns, (self._home.segment(kept[name]),))
         if tables:
             self._storage.rewrite(tables)
+        for name, frame in kept.items():
+            registry.change(name, Replaced(frame, self._home.rows(frame)))
         return tables.keys()
 
     def close(self) -> None:

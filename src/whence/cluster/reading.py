@@ -1,4 +1,4 @@
-"""Change feeds read from the files of a database, beside whoever writes them, without a lock and without Spark."""
+"""The files of a database, read beside whoever writes them, without a lock and without Spark."""
 
 from __future__ import annotations
 
@@ -39,15 +39,26 @@ class Piece:
     file: str | None = None
 
 
-class FeedFiles:
-    """The feed of one relation below a root."""
+class DatabaseFiles:
+    """A database below a root."""
 
-    def __init__(self, root: str, name: str) -> None:
+    def __init__(self, root: str) -> None:
         self._root = root
-        self._name = name
 
-    def relation(self) -> Relation:
-        return self._manifest().program.restore().relation(self._name)
+    @property
+    def files(self) -> Files:
+        return open_files(None, self._root)
+
+    def manifest(self) -> Manifest:
+        """The newest one."""
+
+        def read() -> Manifest:
+            current = read_current(self.files)
+            if current is None:
+                raise StateError(f"there is no database in {self._root}", hint="it has to be made first")
+            return current.manifest
+
+        return self._again(read)
 
     def newest(self) -> int:
         """The version of the last commit."""
@@ -56,13 +67,38 @@ class FeedFiles:
             numbers = self._numbers()
             if not numbers:
                 raise StateError(f"there is no database in {self._root}", hint="it has to be made first")
-            return read_commit(self._files, max(numbers)).header.version
+            return read_commit(self.files, max(numbers)).header.version
 
         return self._again(read)
 
+    def _numbers(self) -> list[int]:
+        return [number for entry in self.files.entries(COMMITS) if (number := commit_number(entry.name)) is not None]
+
+    def _again(self, read: Callable[[], Answer]) -> Answer:
+        """Read until no file has vanished under the reader's eyes."""
+        for _ in range(TRIES):
+            before = self._numbers()
+            try:
+                return read()
+            except StateError:
+                if self._numbers() == before:
+                    raise
+        return read()
+
+
+class FeedFiles(DatabaseFiles):
+    """The feed of one relation."""
+
+    def __init__(self, root: str, name: str) -> None:
+        super().__init__(root)
+        self._name = name
+
+    def relation(self) -> Relation:
+        return self.manifest().program.restore().relation(self._name)
+
     def pieces(self, relation: Relation, since: int, until: int) -> list[Piece]:
         """The changes after one version and up to another. Raises where some of them are forgotten."""
-        manifest = self._manifest()
+        manifest = self.manifest()
         self._check_kept(manifest, relation, since)
         return [
             piece
@@ -75,43 +111,16 @@ class FeedFiles:
         """The changes row by row, as `changes_table` has them."""
         try:
             if isinstance(piece.changes, Log):
-                table = read_logs(self._files, [piece.changes])[piece.changes]
+                table = read_logs(self.files, [piece.changes])[piece.changes]
             else:
                 table = self._segment(piece.changes, piece.file)
         except (StateError, FileNotFoundError):
-            self._check_kept(self._manifest(), relation, piece.version - 1)
+            self._check_kept(self.manifest(), relation, piece.version - 1)
             raise
         if piece.file is not None:
             return _by_column(relation, table, piece)
         delta = dict(zip(rows_from_arrow(table, relation), table.column(COUNT).to_pylist(), strict=True))
         return changes_table(relation, changes(relation, [Entry(piece.version, piece.timestamp, delta)]))
-
-    @property
-    def _files(self) -> Files:
-        return open_files(None, self._root)
-
-    def _numbers(self) -> list[int]:
-        return [number for entry in self._files.entries(COMMITS) if (number := commit_number(entry.name)) is not None]
-
-    def _manifest(self) -> Manifest:
-        def read() -> Manifest:
-            current = read_current(self._files)
-            if current is None:
-                raise StateError(f"there is no database in {self._root}", hint="it has to be made first")
-            return current.manifest
-
-        return self._again(read)
-
-    def _again(self, read: Callable[[], Answer]) -> Answer:
-        """Read until no file has vanished under the reader's eyes."""
-        for _ in range(TRIES):
-            before = self._numbers()
-            try:
-                return read()
-            except StateError:
-                if self._numbers() == before:
-                    raise
-        return read()
 
     def _check_kept(self, manifest: Manifest, relation: Relation, since: int) -> None:
         forgotten = manifest.forgotten.get(relation.name, 0)
@@ -127,13 +136,13 @@ class FeedFiles:
         if isinstance(piece.changes, Log) or relation.key:
             yield piece
             return
-        for entry in self._files.entries(piece.changes.path):
+        for entry in self.files.entries(piece.changes.path):
             if not entry.name.startswith((".", "_")):
                 yield replace(piece, file=entry.name)
 
     def _segment(self, segment: Segment, file: str | None) -> pa.Table:
-        assert self._files.directory is not None
-        path = self._files.directory / segment.path
+        assert self.files.directory is not None
+        path = self.files.directory / segment.path
         return parquet.read_table(path if file is None else path / file, coerce_int96_timestamp_unit="us")
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
+
+from py4j.protocol import Py4JJavaError
 
 from whence.cluster.home import StorageHome
 from whence.cluster.journal import ClusterHistory, ClusterJournal
@@ -13,17 +16,20 @@ from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.registry import Stored
 from whence.engines.spark.storage.store import Storage
-from whence.errors import UnsupportedError
+from whence.errors import StateError, UnsupportedError
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit, Delta
 from whence.session.batch import Delete, Insert
 from whence.session.clock import Clock, Tick
+from whence.session.definitions import Definitions
 from whence.session.draft import Contents, Draft, Key, key_of
 from whence.session.lifetimes import restored_lifetimes
 from whence.session.session import Session
 from whence.session.waiting import WaitingEngine, is_missing, without_waiting
 from whence.session.windows import restored_window
+
+logger = logging.getLogger("whence")
 
 
 class ClusterSession(Session):
@@ -43,7 +49,7 @@ class ClusterSession(Session):
 
     def commit(self, draft: Draft) -> Commit:
         commit = super().commit(draft)
-        self._changed.update((name, None) for name in self.cluster_journal.compact() if name in self._shown)
+        self._compact()
         return commit
 
     def draft_at(self, tick: Tick | None) -> Draft:
@@ -70,7 +76,7 @@ class ClusterSession(Session):
             commit = self._change(draft, time.perf_counter(), tick=tick)
         finally:
             self.cluster_journal.batches = {}
-        self._changed.update((name, None) for name in self.cluster_journal.compact() if name in self._shown)
+        self._compact()
         return commit
 
     def expect(self, changes: Sequence[Insert | Delete]) -> None:
@@ -107,21 +113,24 @@ class ClusterSession(Session):
         self._changed.update((name, None) for name in self._shown.keys() ^ visible.keys())
         self._shown = visible
 
+    def _compact(self) -> None:
+        """The commit has happened, whether this works or not."""
+        try:
+            compacted = self.cluster_journal.compact()
+        except (StateError, Py4JJavaError) as error:
+            logger.warning("no new base could be written, which is tried again after the next commit: %s", error)
+        else:
+            self._changed.update((name, None) for name in compacted if name in self._shown)
+
+    def _take_back(self, draft: Draft, after: Definitions, lost: Mapping[str, Delta]) -> None:  # noqa: ARG002
+        """What storage did not take has not happened, and what has is there."""
+        self._restore_states(self.definitions)
+
     def _resume(self) -> None:
         """Become what storage has kept."""
         manifest = self.storage.current
         definitions = self.storage.definitions()
-        logs = self.storage.logs(manifest.tables.keys())
-        stored = {
-            name: Stored(
-                [(self._home.read(segment, table.columns), segment.rows) for segment in table.segments], logs.get(name)
-            )
-            for name, table in manifest.tables.items()
-        }
-        analysis, functions = definitions.analysis, definitions.functions
-        self.spark_engine.restore(without_waiting(analysis, functions), functions, stored)
-        if any(is_missing(function) for function in functions.values()):
-            self.engine = WaitingEngine(self.spark_engine, analysis, functions)
+        self._restore_states(definitions)
         for relation in definitions.relations.values():
             if relation.ttl is not None:
                 rows = self.spark_engine.counts(relation.name) if relation.ttl.column is not None else {}
@@ -135,6 +144,21 @@ class ClusterSession(Session):
         self.definitions = definitions
         self.version = manifest.version
         self.notices = list(manifest.notices)
+
+    def _restore_states(self, definitions: Definitions) -> None:
+        """Let the engine hold what storage has."""
+        manifest = self.storage.current
+        logs = self.storage.logs(manifest.tables.keys())
+        stored = {
+            name: Stored(
+                [(self._home.read(segment, table.columns), segment.rows) for segment in table.segments], logs.get(name)
+            )
+            for name, table in manifest.tables.items()
+        }
+        analysis, functions = definitions.analysis, definitions.functions
+        self.spark_engine.restore(without_waiting(analysis, functions), functions, stored)
+        if any(is_missing(function) for function in functions.values()):
+            self.engine = WaitingEngine(self.spark_engine, analysis, functions)
 
     def _contents(self, relation: Relation) -> Contents:
         contents = super()._contents(relation)

@@ -129,10 +129,10 @@ def _schema(relation: Relation) -> StructType:
     return StructType([StructField(column.name, spark_type(column.type)) for column in columns])
 
 
-def register_source(spark: SparkSession) -> None:
-    """Let a session read with `format("whence")`. A session that was made from one which can, can already."""
+def register(spark: SparkSession, source: type[DataSource]) -> None:
+    """Let a session read with the source's name. A session that was made from one which can, can already."""
     try:
-        spark.dataSource.register(WhenceSource)
+        spark.dataSource.register(source)
     except AnalysisException as error:
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise

@@ -37,10 +37,14 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """A frame for each state of a component. Several are computed from each one in `shared`."""
+    """A frame for each state of a component. Several are computed from each one in `shared`.
+
+    A recursion took so many `rounds`.
+    """
 
     states: Mapping[str, DataFrame]
     shared: tuple[DataFrame, ...] = ()
+    rounds: int = 0
 
 
 class ComponentPlan(Protocol):
@@ -182,10 +186,13 @@ class RecursivePlan:
         return _followed(self._absorption.apply(inputs))
 
     def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
-        built = build(self.component, self._relations, self._functions, frames, self._limits)
+        rounds: list[int] = []
+        built = build(
+            self.component, self._relations, self._functions, frames, self._limits, lambda at, _: rounds.append(at)
+        )
         # With their count they can be read as a change, too.
         one = F.lit(1).cast("bigint")
-        return Derivation({name: frame.withColumn("n", one) for name, frame in built.items()})
+        return Derivation({name: frame.withColumn("n", one) for name, frame in built.items()}, rounds=len(rounds))
 
 
 def _stores(component: Component, relations: Mapping[str, Relation], registry: Registry) -> dict[str, Readable]:

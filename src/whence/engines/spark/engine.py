@@ -19,9 +19,9 @@ from whence.engines.spark.components import ComponentPlan, Derivation, Followed,
 from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.fetching import Fetcher
 from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame, difference, negated, summed
+from whence.engines.spark.lost_rows import begun_anew_when_lost
 from whence.engines.spark.paging import DEFAULT_PAGING, Paging, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
-from whence.engines.spark.phases import Phases
 from whence.engines.spark.registry import (
     COUNTS,
     Appended,
@@ -34,7 +34,7 @@ from whence.engines.spark.registry import (
     readable,
 )
 from whence.engines.spark.types import rows_from_arrow
-from whence.engines.spark.work import Work
+from whence.engines.spark.work import Ledger, Work
 from whence.errors import EvaluationError, WhenceError
 from whence.model.program import Program
 from whence.model.schema import Relation
@@ -72,18 +72,17 @@ class SparkEngine:
         self._paging = paging
         self._analysis = Analysis(Program(), {}, ())
         self._functions: Functions = {}
-        self.registry = Registry(spark, paging)
+        self.registry = Registry(spark, home, paging)
         self._plans: dict[tuple[str, ...], ComponentPlan] = {}
         self._fetcher = Fetcher(spark)
-        self._phases = Phases(spark)
-        self._works: dict[tuple[str, ...], Work] = {}
+        self._ledger = Ledger(spark)
         # What has changed in the states since this was last asked for.
         self.unwritten: dict[str, list[StateChange]] = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
-        self._begin()
+        self._ledger.begin()
         kept = kept_components(self._analysis, self._functions, analysis, functions)
-        registry = Registry(self.spark, self._paging)
+        registry = Registry(self.spark, self._home, self._paging)
         plans: dict[tuple[str, ...], ComponentPlan] = {}
         effects = _of_tables(update)
         built: dict[str, StateChange] = {}
@@ -120,8 +119,8 @@ class SparkEngine:
 
     def restore(self, analysis: Analysis, functions: Functions, stored: Mapping[str, Stored]) -> None:
         """Go on from what was stored. Views of which nothing is stored are built."""
-        self._begin()
-        registry = Registry(self.spark, self._paging)
+        self._ledger.begin()
+        registry = Registry(self.spark, self._home, self._paging)
         plans: dict[tuple[str, ...], ComponentPlan] = {}
         unwritten: dict[str, list[StateChange]] = {}
         for component in analysis.components:
@@ -142,9 +141,10 @@ class SparkEngine:
         self._analysis, self._functions, self._plans, self.registry = analysis, functions, plans, registry
         self.unwritten = unwritten
         registry.forget()
+        self._ledger.end()
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
-        self._begin()
+        self._ledger.begin()
         effects = _of_tables(update)
         for component in self._analysis.components:
             plan = self._plans.get(component.relations)
@@ -157,20 +157,14 @@ class SparkEngine:
         return _Contents(self, relation)
 
     def metrics(self) -> Mapping[str, int | float]:
-        """`jobs` are Spark's; `derived_anew` counts the components that were derived on the cluster."""
-        return {
-            "components": len(self._works),
-            "jobs": self._phases.jobs,
-            "tries": sum(work.tries for work in self._works.values()),
-            "derived_anew": sum(work.on_cluster is not None for work in self._works.values()),
-        }
+        return self._ledger.metrics()
 
     def plan(self, component: Component) -> ComponentPlan:
         return self._plans[component.relations]
 
     def work(self, component: Component) -> Work | None:
         """What the last change cost a component; None if it did not touch it."""
-        return self._works.get(component.relations)
+        return self._ledger.work(component.relations)
 
     def frame(self, relation: str) -> DataFrame:
         """What readers see of a relation: `c0`, `c1`, ... and `n`, each row once."""
@@ -186,8 +180,10 @@ class SparkEngine:
     def holder(self, relation: str, positions: tuple[int, ...], key: Key) -> Row | None:
         """The row of a table that holds a key."""
         state = self.registry[relation]
+        known = state.base.misses
         found = state.matching(positions, key)
-        if self._ask([relation]):
+        if state.base.misses > known:
+            self._ask([relation])
             found = state.matching(positions, key)
         return next(iter(found), None)
 
@@ -205,10 +201,6 @@ class SparkEngine:
             counts.get(row)
         self._ask([relation])
 
-    def _begin(self) -> None:
-        self._works = {}
-        self._phases = Phases(self.spark)
-
     def _plan_for(
         self, component: Component, analysis: Analysis, functions: Functions, registry: Registry
     ) -> ComponentPlan:
@@ -217,7 +209,7 @@ class SparkEngine:
     def _carry_on(self, plan: ComponentPlan, effects: Effects, registry: Registry) -> None:
         inputs = {name: effects.seen[name] for name in reads(plan.component) if name in effects.seen}
         if inputs:
-            work = self._works[plan.component.relations] = Work()
+            work = self._ledger.new_work(plan.component.relations)
             with work.measured(inputs.values()):
                 followed = self._follow(plan, inputs, registry, work)
             work.rows_out = sum(sum(totals(delta)) for delta in followed.seen.values())
@@ -225,7 +217,7 @@ class SparkEngine:
 
     def _build(self, plan: ComponentPlan, registry: Registry) -> Followed:
         """A new component, over what the states hold."""
-        work = self._works[plan.component.relations] = Work()
+        work = self._ledger.new_work(plan.component.relations)
         with work.measured(()):
             work.rows_in = sum(len(registry[name].counts) for name in reads(plan.component))
             work.on_cluster = plan.refusal
@@ -235,7 +227,7 @@ class SparkEngine:
                 except (TooLargeError, RebuildError):
                     registry.forget()
             work.on_cluster = work.on_cluster or "it was new, and large"
-            return self._on_cluster(plan, {}, registry)
+            return self._on_cluster(plan, {}, registry, work)
 
     def _follow(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
         """In the driver if it can be done there; if not, `work` tells why."""
@@ -254,7 +246,7 @@ class SparkEngine:
                     raise
                 work.on_cluster = "its rules fail for values that only the search for derivations comes across"
             registry.forget()
-        return self._on_cluster(plan, inputs, registry)
+        return self._on_cluster(plan, inputs, registry, work)
 
     def _in_driver(
         self, plan: ComponentPlan, attempt: Callable[[], Followed], registry: Registry, work: Work
@@ -277,11 +269,13 @@ class SparkEngine:
         """Fetch what states miss; False if it is nothing."""
         questions = (registry or self.registry).questions(states)
         if questions:
-            with self._phases.phase(view or states[0], "fetch what the change touches"):
+            with self._ledger.phase(view or states[0], "fetch what the change touches"):
                 self._fetcher.ask(questions)
         return bool(questions)
 
-    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
+    def _on_cluster(
+        self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work
+    ) -> Followed:
         """Derive a component from nothing, over the relations it reads as they are after a change."""
         frames = {}
         for name in reads(plan.component):
@@ -290,13 +284,14 @@ class SparkEngine:
             if name in inputs:
                 frames[name] = summed(relation, [frames[name], delta_frame(self.spark, relation, inputs[name])])
         view = plan.component.relations[0]
-        with self._phases.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
-            states = self._kept(plan.derive(frames))
-        with self._phases.phase(view, "compare with what was there"):
+        with self._ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
+            states = begun_anew_when_lost(lambda: self._kept(plan.derive(frames), work), view)
+        with self._ledger.phase(view, "compare with what was there"):
             seen = {name: self._change_of(name, states[name], registry) for name in plan.component.relations}
         return Followed({name: delta for name, delta in seen.items() if delta}, states)
 
-    def _kept(self, derivation: Derivation) -> dict[str, Replaced]:
+    def _kept(self, derivation: Derivation, work: Work) -> dict[str, Replaced]:
+        work.rounds += derivation.rounds
         for frame in derivation.shared:
             frame.persist()
         try:
@@ -347,6 +342,7 @@ class SparkEngine:
             self.registry.change(name, change)
             self.unwritten.setdefault(name, []).append(change)
         self.registry.forget()
+        self._ledger.end()
 
 
 def _of_tables(update: Update) -> Effects:

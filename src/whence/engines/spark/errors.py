@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
-from whence.errors import EvaluationError
+from whence.errors import EvaluationError, StateError
 from whence.model.span import Span
 
 _RAISED = "USER_RAISED_EXCEPTION"
@@ -44,6 +45,18 @@ def evaluation_errors(span: Span | None = None) -> Iterator[None]:
         if found is None:
             raise
         raise found from error
+
+
+@contextmanager
+def failed_jobs() -> Iterator[None]:
+    """Around a change: jobs that Spark gives up, because executors die or disks are full, are told in a line."""
+    try:
+        yield
+    except Py4JJavaError as error:
+        reason = str(error.java_exception.getMessage()).partition("\n")[0]
+        raise StateError(
+            f"Spark could not do its part of the change: {reason}", hint="it has not happened, and can be tried again"
+        ) from error
 
 
 @contextmanager

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.state import Counted, Known
-from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow, with_columns
+from whence.engines.spark.types import rows_from_arrow, rows_to_arrow, with_columns
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta, Delta
@@ -30,15 +28,24 @@ def delta_frame(spark: SparkSession, relation: Relation, delta: Delta) -> DataFr
     )
 
 
-def counted_frame(spark: SparkSession, state: Counted, base: DataFrame | None, *, is_unique: bool) -> DataFrame:
-    """The rows of a state over its base and how often each is there, once for each row.
+def overlaid(relation: Relation, base: DataFrame | None, overlay: DataFrame, known: str) -> DataFrame:
+    """The rows of a state, each once. What is known of them is in the column `known`, and perhaps in others.
 
-    `is_unique` tells whether the base has each row once already.
+    Counts, in a column `n`, add up. Anything else in the overlay replaces what the base has of a row, and NULL means
+    that the row is gone.
     """
-    parts = [] if base is None else [base]
-    if state.overlay.counts or base is None:
-        parts.append(delta_frame(spark, state.relation, state.overlay.counts))
-    return summed(state.relation, parts) if is_unique or len(parts) > 1 else _added_up(state.relation, parts[0])
+    if known == "n":
+        return _added_up(relation, overlay if base is None else base.unionByName(overlay))
+    there = overlay.where(F.col(known).isNotNull())
+    if base is None:
+        return there
+    names = column_names(relation)
+    changed = overlay.select(names)
+    matches = [
+        base[name].eqNullSafe(changed[name]) if column.nullable else base[name] == changed[name]
+        for name, column in zip(names, relation.columns, strict=True)
+    ]
+    return base.join(F.broadcast(changed), matches, "left_anti").unionByName(there)
 
 
 def summed(relation: Relation, parts: Sequence[DataFrame]) -> DataFrame:
@@ -65,29 +72,6 @@ def as_seen(frame: DataFrame, relation: Relation) -> DataFrame:
     if "support" in frame.columns:
         return frame.drop("support").withColumn("n", F.lit(1).cast("bigint"))
     return present(frame) if relation.distinct else frame
-
-
-def known_frame(
-    spark: SparkSession,
-    state: Known[Any],
-    frame: DataFrame | None,
-    encode: Callable[[Mapping[Row, Any]], pa.Table],
-) -> DataFrame:
-    """The rows of a state over its base with what is known of them, which `encode` writes as columns beside the row."""
-    there = {row: known for row, known in state.overlay.items() if known is not None}
-    if frame is None:
-        return spark.createDataFrame(encode(there))
-    if not state.overlay:
-        return frame
-    changed = spark.createDataFrame(rows_to_arrow(list(state.overlay), state.relation), frame_schema(state.relation))
-    matches = [
-        frame[f"c{number}"].eqNullSafe(changed[f"c{number}"])
-        if column.nullable
-        else frame[f"c{number}"] == changed[f"c{number}"]
-        for number, column in enumerate(state.relation.columns)
-    ]
-    kept = frame.join(F.broadcast(changed), matches, "left_anti")
-    return kept.unionByName(spark.createDataFrame(encode(there))) if there else kept
 
 
 def difference(relation: Relation, before: DataFrame, after: DataFrame) -> DataFrame:

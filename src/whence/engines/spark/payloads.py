@@ -127,6 +127,11 @@ class Codec(Generic[P]):
         own = (Column(f"c{at}", column.type, column.nullable) for at, column in enumerate(self.relation.columns))
         return (*own, *self.payload.columns)
 
+    @property
+    def known(self) -> str:
+        """The column that is NULL where nothing is known."""
+        return self.payload.columns[0].name
+
     def encode(self, rows: Mapping[Row, P | None]) -> pa.Table:
         """Columns `c0`, `c1`, ... and those of the payload; a payload of None is NULL in each."""
         return with_columns(rows_to_arrow(list(rows), self.relation), self.payload.encode(list(rows.values())))
@@ -136,7 +141,7 @@ class Codec(Generic[P]):
 
     def decode_log(self, table: pa.Table) -> list[tuple[Row, P | None]]:
         """The same where payloads of None may be among them, in their order."""
-        is_there = table.column(self.payload.columns[0].name).is_valid()
+        is_there = table.column(self.known).is_valid()
         known = iter(self.payload.decode(table.filter(is_there)))
         rows = rows_from_arrow(table, self.relation)
         return [(row, next(known) if there else None) for row, there in zip(rows, is_there.to_pylist(), strict=True)]

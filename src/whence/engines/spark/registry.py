@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.local.store import Readable
 from whence.engines.spark.fetching import page_questions
-from whence.engines.spark.frames import FrameDelta, as_seen, counted_frame, known_frame
+from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
 from whence.engines.spark.lookup.points import Points, Reachable
 from whence.engines.spark.paging import Base, Paging, Question, Reading, Segments
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
@@ -141,10 +141,12 @@ class Registry:
 
     def frame_in(self, spark: SparkSession, name: str, base: DataFrame | None) -> DataFrame:
         """The same for a session which reads the base as this frame."""
-        state = self._states[name]
-        if isinstance(state, Counted):
-            return counted_frame(spark, state, base, is_unique=len(self.kept_frames(name)) <= 1)
-        return known_frame(spark, state, base, self._codecs[name].encode)
+        overlay = self._states[name].overlay_rows
+        # Several frames can have the same row.
+        if base is not None and not overlay and len(self.kept_frames(name)) == 1:
+            return base
+        codec = self._codecs[name]
+        return overlaid(codec.relation, base, spark.createDataFrame(codec.encode(overlay)), codec.known)
 
     def contents(self, relation: Relation) -> Delta:
         """All that readers see of a relation, as a change from nothing."""

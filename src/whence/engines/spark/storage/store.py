@@ -123,6 +123,10 @@ class Storage:
         assert self._spark is not None
         return read_segment(self._spark, self.files, segment, columns)
 
+    def is_new(self, segment: Segment) -> bool:
+        """Whether no commit has it yet."""
+        return segment.path in self._new_segments
+
     def discard(self, segments: Collection[Segment]) -> None:
         """These are in no commit, and will not be."""
         for segment in segments:

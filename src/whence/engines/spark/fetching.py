@@ -13,9 +13,8 @@ from pyspark import inheritable_thread_target
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.lookup.heap import Heap
-from whence.engines.spark.lookup.points import heaps_of
-from whence.engines.spark.paging import Base, Question, Reading, Wanted
+from whence.engines.spark.lookup.points import Points, heaps_of
+from whence.engines.spark.paging import Answer, Base, Question, Segments, Wanted
 from whence.engines.spark.types import rows_to_arrow
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
@@ -30,12 +29,12 @@ class Fetcher:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def ask(self, asked: Sequence[Question | Reading]) -> None:
+    def ask(self, asked: Sequence[Question | Answer]) -> None:
         """Run the queries together: each of them alone leaves most of the cluster idle."""
         questions = [each for each in asked if isinstance(each, Question)]
         for each in asked:
-            if isinstance(each, Reading):
-                each.receive(each.read())
+            if isinstance(each, Answer):
+                each.receive(each.table)
         if not questions:
             return
         if len(questions) == 1:
@@ -53,35 +52,38 @@ def _run(frame: DataFrame) -> pa.Table:
     return frame.toArrow()
 
 
-def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, most: int) -> list[Question | Reading]:
+def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, most: int) -> list[Question | Answer]:
     """What a base wants. `relation` has the columns of its rows; more than `most` rows are too many to answer."""
-    if base.segments is None:
+    segments = base.segments
+    if segments is None:
         return []
-    frame, decode = base.segments.frame, base.segments.decode
-
-    def receive(wanted: Wanted, answer: pa.Table) -> None:
-        base.receive(wanted, decode(answer))
-
-    questions: list[Question | Reading] = []
+    questions: list[Question | Answer] = []
     for wanted in base.wanted():
-        if not wanted.positions:
-            questions.append(Question(frame, partial(receive, wanted)))
-            continue
-        columns = [relation.columns[position] for position in wanted.positions]
-        heaps = heaps_of(base.segments.points)
-        if heaps is not None:
-            questions.append(Reading(partial(_read, heaps, wanted, columns), partial(receive, wanted)))
+        receive = partial(_receive, base, segments, wanted)
+        known = segments.read(wanted)
+        if known is not None:
+            questions.append(Answer(known, receive))
+        elif wanted.positions:
+            columns = [relation.columns[position] for position in wanted.positions]
+            questions.append(Question(_with_keys(spark, segments.frame, wanted, columns).limit(most + 1), receive))
         else:
-            found = _with_keys(spark, frame, wanted, columns).limit(most + 1)
-            questions.append(Question(found, partial(receive, wanted)))
+            questions.append(Question(segments.frame, receive))
     return questions
 
 
-def _read(heaps: Sequence[Heap], wanted: Wanted, columns: Sequence[Column]) -> pa.Table:
-    keys = rows_to_arrow(_as_rows(wanted), Relation("keys", tuple(columns)))
-    arrays = [column.combine_chunks() for column in keys.columns]
+def read_rows(points: Sequence[Points], relation: Relation, wanted: Wanted) -> pa.Table | None:
+    """The rows that are wanted, and perhaps a few others; None if they have to be asked for."""
+    heaps = heaps_of(points) if wanted.positions else None
+    if heaps is None:
+        return None
+    columns = tuple(relation.columns[position] for position in wanted.positions)
+    keys = [column.combine_chunks() for column in rows_to_arrow(_as_rows(wanted), Relation("keys", columns)).columns]
     names = [f"c{position}" for position in wanted.positions]
-    return pa.concat_tables([heap.with_keys(names, arrays) for heap in heaps])
+    return pa.concat_tables([heap.with_keys(names, keys) for heap in heaps])
+
+
+def _receive(base: Base[Any], segments: Segments[Any], wanted: Wanted, answer: pa.Table) -> None:
+    base.receive(wanted, segments.decode(answer))
 
 
 def _with_keys(spark: SparkSession, frame: DataFrame, wanted: Wanted, columns: Sequence[Column]) -> DataFrame:

@@ -17,7 +17,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from whence.engines.local.store import Key
-from whence.engines.spark.lookup.points import Points
 from whence.model.types import Row
 
 P = TypeVar("P")
@@ -51,18 +50,26 @@ class TooLargeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Wanted:
+    """The rows that hold one of the keys at the positions. Without positions it is all rows."""
+
+    positions: tuple[int, ...]
+    keys: Sequence[Key]
+
+
+@dataclass(frozen=True, slots=True)
 class Segments(Generic[P]):
     """The rows on the cluster: a frame of them, how many they are, and how they are read into memory.
 
     The columns `c0`, `c1`, ... of the frame hold the row. Of counts, one row can have several, which `add_up`.
-    `points` find single rows of the frame, part by part.
+    `read` reads rows without the cluster, if it can.
     """
 
     frame: DataFrame
     rows: int
     decode: Callable[[pa.Table], Iterable[tuple[Row, P]]]
     add_up: bool
-    points: Sequence[Points] = ()
+    read: Callable[[Wanted], pa.Table | None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +81,11 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The same where the answer can be read without the cluster."""
+class Answer:
+    """What was to be asked and is known already."""
 
-    read: Callable[[], pa.Table]
+    table: pa.Table
     receive: Callable[[pa.Table], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """The rows that hold one of the keys at the positions. Without positions it is all rows."""
-
-    positions: tuple[int, ...]
-    keys: Sequence[Key]
 
 
 class Base(Generic[P]):
@@ -127,6 +126,18 @@ class Base(Generic[P]):
             self._want(positions, key)
             return _NONE  # type: ignore[return-value] # empty, so of any type
         return page
+
+    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
+        """Bring rows into memory that are going to be looked up, if that takes no job."""
+        if self._whole is not None or self.segments is None or not positions or len(self) <= self._paging.whole:
+            return
+        pages = self._pages.get(positions, {})
+        missing = list(dict.fromkeys(key for key in keys if key not in pages))
+        if missing:
+            wanted = Wanted(positions, missing)
+            found = self.segments.read(wanted)
+            if found is not None:
+                self.receive(wanted, self.segments.decode(found))
 
     def wanted(self) -> list[Wanted]:
         """What a run has missed since the last time this was asked."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.local.store import Readable
-from whence.engines.spark.fetching import page_questions
+from whence.engines.spark.fetching import page_questions, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
 from whence.engines.spark.lookup.points import Points, Reachable
-from whence.engines.spark.paging import Base, Paging, Question, Reading, Segments
+from whence.engines.spark.paging import Answer, Base, Paging, Question, Segments
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
 from whence.engines.spark.state import Counted, Known, Present
 from whence.engines.spark.supported import Supported
@@ -155,9 +156,9 @@ class Registry:
             return dict(readable(state, relation).counts)
         return FrameDelta(relation, as_seen(self.frame(relation.name), relation), len(state.counts))
 
-    def questions(self, names: Iterable[str]) -> list[Question | Reading]:
+    def questions(self, names: Iterable[str]) -> list[Question | Answer]:
         """What these states miss."""
-        questions: list[Question | Reading] = []
+        questions: list[Question | Answer] = []
         for name in names:
             state = self._states[name]
             questions += page_questions(self._spark, state.base, state.relation, self._paging.rows)
@@ -203,7 +204,8 @@ class Registry:
         codec = self._codecs[name]
         frame = frame.select([column.name for column in codec.columns])
         is_counted = isinstance(self._states[name], Counted)
-        return Segments(frame, rows, codec.decode, add_up=is_counted, points=self._points[name])
+        read = partial(read_rows, self._points[name], codec.relation)
+        return Segments(frame, rows, codec.decode, add_up=is_counted, read=read)
 
     def _points_of(self, name: str, frame: DataFrame) -> Points:
         columns = self._codecs[name].columns

@@ -4,10 +4,10 @@ PYTHON_IN_VENV := .venv/bin/python
 READY := .venv/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench clean
+.PHONY: help setup run test check format bench bench-long clean
 
 help: ## Show what can be typed
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 run: $(READY) ## Run the example on Spark: a real network loses links, and its views follow; ENGINE=local needs no Java
 	@$(PYTHON_IN_VENV) examples/backbone/live.py --engine $(or $(ENGINE),spark)
@@ -26,6 +26,9 @@ format: $(READY) ## Reformat the code and fix what the linter can fix
 
 bench: $(READY) ## Compare whence with DuckDB and others; QUICK=1 takes small sizes
 	@$(PYTHON_IN_VENV) -m benchmarks $(if $(QUICK),--quick)
+
+bench-long: $(READY) ## Follow streams on Spark for half an hour and see what grows; QUICK=1 takes a minute
+	@$(PYTHON_IN_VENV) -m benchmarks soak $(if $(QUICK),--quick)
 
 setup: $(READY) ## Only set up: find Python, make .venv, install what is needed
 

@@ -152,11 +152,22 @@ class Report:
         self.series.append(Series(what, x, y, points))
 
 
-def resident_bytes() -> int:
-    """What this process takes of the machine's memory now."""
+def resident_bytes(process: int | None = None) -> int:
+    """What a process, this one if not given, takes of the machine's memory now."""
     gc.collect()
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    pages = int(Path(f"/proc/{process or 'self'}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def children() -> list[int]:
+    """The processes that this one has started."""
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    """How much y grows with x, by least squares."""
+    return statistics.linear_regression(*zip(*points, strict=True)).slope
 
 
 def changes_view(commit: Commit, view: str) -> bool:

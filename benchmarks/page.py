@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.__main__ import BENCHMARKS
+from benchmarks.__main__ import BENCHMARKS, LONG
 from benchmarks.harness import RESULTS, ROOT, duration, times_as
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -14,30 +14,36 @@ PAGE = ROOT / "docs" / "performance.md"
 START = """# How fast it is
 
 Every table compares whence with a named opponent in the same run, on one machine of two processors; ratios travel
-further than times. `make bench` measures all of it again, `python -m benchmarks.page` writes this page and
-`python -m benchmarks.pictures` draws the pictures. DuckDB is the honest opponent of an engine in the same process:
-"just recompute it" is what one would do without whence, and DuckDB is fast at it.
+further than times. `make bench` measures all of it again, and `make bench-long` what takes half an hour;
+`python -m benchmarks.page` writes this page, and `python -m benchmarks.pictures` draws the pictures. DuckDB is the
+honest opponent of an engine in the same process: "just recompute it" is what one would do without whence, and DuckDB is
+fast at it.
 
 ![How many times faster than the opponent](images/speedups.svg)
 
 ![How long a change takes](images/latencies.svg)
 """
 
-GROWTH = """
+PICTURES = {
+    "growth": """
 ![A delete against the size of the view](images/growth-with-size.svg)
 
 ![A delete against what it affects](images/growth-with-effect.svg)
-"""
+""",
+    "soak": """
+![Memory, files, commits and rows over half an hour](images/soak.svg)
+""",
+}
 
 
 def main() -> None:
-    results = {name: RESULTS / f"{name}.json" for name in BENCHMARKS}
+    results = {name: RESULTS / f"{name}.json" for name in (*BENCHMARKS, *LONG)}
     parts = [START]
     for name, path in results.items():
         if path.exists():
             parts.extend(section(json.loads(path.read_text())))
-            if name == "growth":
-                parts.append(GROWTH)
+            if name in PICTURES:
+                parts.append(PICTURES[name])
     PAGE.write_text("\n".join(parts))
     print(f"{PAGE.relative_to(ROOT)} is written")
 

@@ -32,7 +32,7 @@ STYLE = {
 }
 
 # What is no change to a view that is there already.
-NOT_OF_CHANGES = ("growth", "kernels", "durability")
+NOT_OF_CHANGES = ("growth", "kernels", "durability", "soak")
 BUILDING = ("build", "load")
 
 # A result file as read.
@@ -168,15 +168,48 @@ def growth_with_effect(results: Mapping[str, Result]) -> Any:
     return figure
 
 
+def soak(results: Mapping[str, Result]) -> Any:
+    """What could grow while streams are followed: memory, files, rows, and the time of a commit."""
+    result = results.get("soak")
+    if result is None:
+        return None
+    figure, panels = plt.subplots(2, 2, figsize=(10, 6.4), sharex=True)
+    series = {(each["what"], each["y"]): each["points"] for each in result["series"]}
+    for axes, (title, unit, names) in zip(panels.flat, SOAKED, strict=True):
+        for colour, what in zip((OURS, THEIRS, FAINT), names, strict=False):
+            minutes, values = zip(*series[what, unit], strict=True)
+            # Single commits are dots, since they differ as much as what they change does.
+            style = {"linestyle": "none", "marker": ".", "alpha": 0.4} if unit == "s" else {"linewidth": 1.6}
+            axes.plot(minutes, values, color=colour, label=what, **style)
+        axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(readable_time() if unit == "s" else FuncFormatter(lambda y, _: f"{y:,.0f}"))
+        axes.grid(color=FAINT, alpha=0.25)
+        axes.set_title(title, fontsize=11)
+        axes.legend(fontsize=8, loc="lower right")
+    for axes in panels[1]:
+        axes.set_xlabel("minutes")
+    figure.suptitle("Following streams for a long time", x=0.01, ha="left", fontsize=13)
+    return figure
+
+
 def readable_time() -> FuncFormatter:
     return FuncFormatter(lambda seconds, _: duration(seconds) if seconds else "0")
 
+
+# Of the soak: a title for each panel, the unit, and the curves in it.
+SOAKED = (
+    ("memory, MB", "MB", ("JVM, resident", "Python, resident", "JVM, live after a collection")),
+    ("on disk, MB", "MB", ("files of the database",)),
+    ("the time of a commit", "s", ("a commit of links", "a commit of reports")),
+    ("rows that views and tables keep", "rows", ("rows in bases", "rows that have changed since")),
+)
 
 PICTURES: Mapping[str, Callable[[Mapping[str, Result]], Any]] = {
     "speedups": speedups,
     "latencies": latencies,
     "growth-with-size": growth_with_size,
     "growth-with-effect": growth_with_effect,
+    "soak": soak,
 }
 
 if __name__ == "__main__":

@@ -23,7 +23,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.durable",),
     ("whence.engines.spark",),
     ("whence.database",),
-    ("whence.cluster",),
+    ("whence.cluster", "whence.network"),
+    ("whence.experiments",),
     ("whence.connecting",),
     ("whence.cli",),
 )

@@ -11,6 +11,7 @@ import json
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +23,7 @@ from rich.console import Console
 import whence
 
 HERE = Path(__file__).parent
+LOGGING = "log4j2.properties"
 Event = tuple[str, str, list[tuple[str, str, int]]]
 
 # What happens, the kind of change, and the links that it concerns; both directions of a cable break at once.
@@ -89,15 +91,15 @@ def drop(inbox: Path, number: int, kind: str, cables: list[tuple[str, str, int]]
 def on_spark(inbox: Path) -> Iterator[tuple[whence.Database, Callable[[], Any]]]:
     from pyspark.sql import SparkSession
 
-    with console.status("starting Spark"):
+    with console.status("starting Spark"), without_note_of_java():
         spark = (
             SparkSession.builder.master("local[2]")
             .appName("backbone")
             .config("spark.sql.shuffle.partitions", 2)
             .config("spark.ui.showConsoleProgress", "false")
+            .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={(HERE / LOGGING).as_uri()}")
             .getOrCreate()
         )
-        spark.sparkContext.setLogLevel("OFF")
     db: Any = whence.connect(spark)
     db.execute((HERE / "backbone.sql").read_text(), name="backbone.sql", directory=HERE)
     events = spark.readStream.schema("src STRING, dst STRING, km INT, _change_type STRING").json(str(inbox))
@@ -109,6 +111,26 @@ def on_spark(inbox: Path) -> Iterator[tuple[whence.Database, Callable[[], Any]]]
         running.stop()
         db.close()
         spark.stop()
+
+
+@contextmanager
+def without_note_of_java() -> Iterator[None]:
+    """A JVM that starts in here passes on all it has to say, but for a note that Spark needs a module in the making."""
+    reading, writing = os.pipe()
+    stderr = os.dup(2)
+
+    def pass_on() -> None:
+        with os.fdopen(reading, errors="replace") as told, os.fdopen(os.dup(stderr), "w", buffering=1) as heard:
+            heard.writelines(line for line in told if not line.startswith("WARNING: Using incubator modules"))
+
+    threading.Thread(target=pass_on, daemon=True).start()
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 @contextmanager

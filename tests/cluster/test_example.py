@@ -1,4 +1,4 @@
-"""The example that `make run` shows says the same on both engines."""
+"""The example that `make run` shows says the same on both engines, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ def told(engine: str) -> list[str]:
         text=True,
         check=True,
     )
+    assert "WARN" not in done.stderr
     before, _, _ = done.stdout.partition("How is the view")
     return [line for line in before.splitlines() if not line.endswith(" engine.")]
 

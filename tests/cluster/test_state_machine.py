@@ -1,7 +1,8 @@
 """The machine that drives the local engine drives Spark as well: after every step it agrees with the reference engine.
 
-In one form every state fits the driver; in another nothing stays there: each commit is followed by a compaction, and
-whatever is looked up is fetched. In the third, rows are looked up on disk.
+In one form every state fits the driver; in another nothing stays there: each commit is followed by a compaction,
+whatever is looked up is fetched, and recursion follows changes on the cluster, with and without proofs. In the third,
+rows are looked up on disk.
 """
 
 from __future__ import annotations
@@ -22,17 +23,21 @@ from whence.cluster import journal
 from whence.cluster.database import SparkDatabase
 from whence.database import Database
 from whence.engines.spark.lookup import points
-from whence.engines.spark.paging import DEFAULT_PAGING, Paging
+from whence.engines.spark.paging import DEFAULT_PAGING, Paging, TooLargeError
+from whence.engines.spark.recursion import following
+from whence.engines.spark.recursive import RecursivePlan
 from whence.model.updates import Commit
 
 
 class InDriver(Machine):
     session: ClassVar[SparkSession]
     paging: ClassVar[Paging] = DEFAULT_PAGING
+    maintenance: ClassVar[str] = "auto"
     smallest: ClassVar[int] = journal.SMALL_OVERLAY
+    scanned_first: ClassVar[int] = points.SCANNED_FIRST
 
     def databases(self) -> Mapping[str, Database]:
-        self.spark_database = SparkDatabase(self.session, None, paging=self.paging)
+        self.spark_database = SparkDatabase(self.session, None, self.maintenance, paging=self.paging)
         return {"spark": self.spark_database}
 
     def act(self, action: Action) -> Commit | None:
@@ -49,19 +54,30 @@ class OnCluster(InDriver):
     smallest = 0
 
 
+class Rederiving(OnCluster):
+    maintenance = "dred"
+
+
 class OnDisk(InDriver):
     paging = Paging(whole=0)
     smallest = 4
+    scanned_first = 0
 
 
 @pytest.mark.parametrize(
-    ("machine", "share", "steps"), [(InDriver, 0.02, 30), (OnCluster, 0.002, 12), (OnDisk, 0.004, 20)]
+    ("machine", "share", "steps"),
+    [(InDriver, 0.02, 30), (OnCluster, 0.002, 12), (Rederiving, 0.002, 12), (OnDisk, 0.004, 20)],
 )
-def test_spark_follows(spark: SparkSession, machine: type[InDriver], share: float, steps: int) -> None:
+def test_spark_follows(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, machine: type[InDriver], share: float, steps: int
+) -> None:
     machine.session = spark
+    if issubclass(machine, OnCluster):
+        monkeypatch.setattr(RecursivePlan, "try_change", mock.Mock(side_effect=TooLargeError))
+        monkeypatch.setattr(following, "WORTH_FOLLOWING", 1.0)
     with (
         mock.patch.object(journal, "SMALL_OVERLAY", machine.smallest),
-        mock.patch.object(points, "SCANNED_FIRST", 0 if machine is OnDisk else points.SCANNED_FIRST),
+        mock.patch.object(points, "SCANNED_FIRST", machine.scanned_first),
     ):
         run_state_machine_as_test(
             machine,

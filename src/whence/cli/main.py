@@ -14,6 +14,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from whence.cli.experiment import add_experiment
 from whence.cli.explain import add_explain
 from whence.cli.run import add_run
 from whence.errors import InternalError, WhenceError
@@ -55,6 +56,7 @@ def parser() -> argparse.ArgumentParser:
     commands = whence.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_run(commands)
     add_explain(commands)
+    add_experiment(commands)
     return whence
 
 

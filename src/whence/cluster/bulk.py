@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -10,15 +9,15 @@ import pyspark.sql.functions as functions
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import DateType, StructField, TimestampNTZType
 
+from whence.cluster.expiring import is_late
 from whence.cluster.home import StorageHome
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta, column_names
 from whence.engines.spark.types import rows_from_arrow, spark_type
 from whence.errors import DataError, UnsupportedError, WhenceError
 from whence.functions.typing import fits
-from whence.model import schema
 from whence.model.schema import Relation
-from whence.model.types import DOUBLE, TIMESTAMP, Row, Type, Value
+from whence.model.types import DOUBLE, TIMESTAMP, Row, Type
 from whence.model.updates import Update
 from whence.session.clock import Clock
 from whence.session.draft import Contents, Draft
@@ -31,15 +30,20 @@ TAKEN_AS_ROWS = 20_000
 
 
 class BulkDraft(Draft):
-    """A change to one table that nobody looks at row by row."""
+    """A change to one table that nobody looks at row by row. So many rows were too late for it."""
 
-    def __init__(self, delta: FrameDelta, clock: Clock) -> None:
+    def __init__(self, delta: FrameDelta, clock: Clock, late: int = 0) -> None:
         super().__init__(_nothing_looked_up, clock)
         self._delta = delta
+        self._late = late
 
     @property
     def update(self) -> Update:
         return Update({self._delta.relation.name: self._delta})
+
+    @property
+    def expired(self) -> int:
+        return self._late
 
 
 def _nothing_looked_up(relation: Relation) -> Contents:
@@ -58,23 +62,22 @@ class BulkChecks:
         rows = frame.limit(TAKEN_AS_ROWS + 1).toArrow()
         return rows if rows.num_rows <= TAKEN_AS_ROWS else None
 
-    def inserted(self, frame: DataFrame, relation: Relation) -> FrameDelta:
+    def inserted(self, frame: DataFrame, relation: Relation, clock: Clock) -> BulkDraft:
         """The rows that come. Raises for the first one that must not."""
-        if relation.ttl is not None or relation.window is not None:
-            raise UnsupportedError(
-                f"{relation.name!r} lets rows expire, and takes {TAKEN_AS_ROWS:,} rows of a DataFrame at a time",
-                hint="insert them in parts, or attach a stream",
-            )
-        rows = self._taken(frame, relation)
+        _check_rows_tell_all(relation)
+        rows, late = self._taken(frame, relation), 0
+        if relation.ttl is not None:
+            rows, late = self._in_time(rows, relation, clock)
         if relation.key:
             self._check_keys(rows, relation)
         if relation.distinct:
             there = self._engine.frame(relation.name)
             rows = _joined(rows, there, relation, "left_anti").withColumn("n", functions.lit(1).cast("bigint"))
-        return self._delta(rows, relation)
+        return BulkDraft(self._delta(rows, relation), clock, late)
 
-    def deleted(self, frame: DataFrame, relation: Relation, *, ignore_missing: bool) -> FrameDelta:
+    def deleted(self, frame: DataFrame, relation: Relation, clock: Clock, *, ignore_missing: bool) -> BulkDraft:
         """The rows that go. Raises for the first one that is not there."""
+        _check_rows_tell_all(relation)
         rows = self._taken(frame, relation)
         there = self._engine.frame(relation.name).withColumnRenamed("n", "there")
         found = _joined(rows, there, relation, "left").withColumn(
@@ -87,7 +90,15 @@ class BulkChecks:
                     hint='missing="ignore" passes over rows that are not there',
                 )
         going = found.withColumn("n", -functions.least("n", "there")).drop("there").where("n <> 0")
-        return self._delta(going, relation)
+        return BulkDraft(self._delta(going, relation), clock)
+
+    def _in_time(self, rows: DataFrame, relation: Relation, clock: Clock) -> tuple[DataFrame, int]:
+        """Rows that have not left by now, and how many have."""
+        if clock.event is None:
+            return rows, 0
+        gone = is_late(relation, clock.event)
+        (found,) = rows.where(gone).agg(functions.sum("n")).collect()
+        return rows.where(~gone), found[0] or 0
 
     def _taken(self, frame: DataFrame, relation: Relation) -> DataFrame:
         """The rows in the engine's hands, each once with its number of copies, all of them fit for their columns."""
@@ -154,18 +165,22 @@ class BulkChecks:
         return FrameDelta(relation, kept, self._home.rows(kept), kept)
 
 
+def _check_rows_tell_all(relation: Relation) -> None:
+    """Where rows leave because of when they came, each is looked at."""
+    if relation.window is not None or (relation.ttl is not None and relation.ttl.column is None):
+        raise UnsupportedError(
+            f"rows of {relation.name!r} leave because of when they came, so it takes {TAKEN_AS_ROWS:,} rows of a "
+            "DataFrame at a time",
+            hint="hand them over in parts, or attach a stream",
+        )
+
+
 def _moment(value: Column, field: StructField, kind: Type) -> Column:
     """A date or a time without a zone tells UTC, whatever the time zone of the session that it comes from."""
     if kind == TIMESTAMP and isinstance(field.dataType, DateType | TimestampNTZType):
         clock = value.cast("timestamp_ntz").cast("string")
         return functions.concat(clock, functions.lit("Z")).cast("timestamp")
     return value
-
-
-def _is_wrong(column: schema.Column, value: Value) -> bool:
-    if value is None:
-        return not column.nullable
-    return isinstance(value, float) and not math.isfinite(value)
 
 
 def _joined(left: DataFrame, right: DataFrame, relation: Relation, how: str) -> DataFrame:

@@ -11,7 +11,7 @@ from whence.cluster.database import SparkDatabase
 from whence.engines.reference.fixpoint import Limits
 from whence.errors import UnsupportedError
 
-MAINTENANCE = ("auto", "absorption", "recompute")
+MAINTENANCE = ("auto", "absorption", "dred", "recompute")
 
 
 def connect_spark(

@@ -10,7 +10,7 @@ from typing import Literal
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.cluster.bulk import BulkChecks, BulkDraft
+from whence.cluster.bulk import BulkChecks
 from whence.cluster.decorators import MaterializedView, Pipeline
 from whence.cluster.explaining import explain_on_spark
 from whence.cluster.exporting import Export
@@ -104,7 +104,7 @@ class SparkDatabase(Database):
             return super().insert(relation, small)
         with self._changing() as session:
             table = session.definitions.table(relation)
-            return session.commit(BulkDraft(self._bulk.inserted(rows, table), session.clock))
+            return session.commit(self._bulk.inserted(rows, table, session.clock))
 
     def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
         if not isinstance(rows, DataFrame):
@@ -114,8 +114,8 @@ class SparkDatabase(Database):
             return super().delete(relation, small, missing=missing)
         with self._changing() as session:
             table = session.definitions.table(relation)
-            delta = self._bulk.deleted(rows, table, ignore_missing=ignores_missing(missing))
-            return session.commit(BulkDraft(delta, session.clock))
+            ignored = ignores_missing(missing)
+            return session.commit(self._bulk.deleted(rows, table, session.clock, ignore_missing=ignored))
 
     def attach(
         self,

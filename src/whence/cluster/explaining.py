@@ -36,10 +36,7 @@ def _lines(component: Component, engine: SparkEngine) -> Iterator[str]:
     plan = engine.plan(component)
     kind = "recursive" if component.recursive else "not recursive"
     yield f"{', '.join(component.relations)}: {kind}{', aggregated' if component.aggregated else ''}"
-    if component.recursive:
-        yield "kept by lazy absorption: every row carries the input that it rests on"
-    else:
-        yield "kept by counting: every row carries the number of its derivations"
+    yield f"kept by {plan.kept_by}"
     if plan.refusal is None:
         yield "follows small changes in the driver, which pages in what they touch, and large ones on the cluster"
     else:
@@ -75,4 +72,7 @@ def _work(component: Component, engine: SparkEngine) -> str:
     parts += (f"{amount(work.rows_in, 'row')} in", f"{amount(work.rows_out, 'row')} out")
     if work.spent.jobs:
         parts += (amount(work.spent.jobs, "Spark job"), f"{amount(work.spent.shuffled, 'byte')} shuffled")
-    return f"last commit: {where}; {', '.join(parts)}, {milliseconds(work.elapsed)}"
+    line = f"last commit: {where}; {', '.join(parts)}, {milliseconds(work.elapsed)}"
+    if work.reason is None:
+        return line
+    return f"{line}; {'by delta rules' if work.by_rules else 'derived anew'}, since {work.reason}"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from py4j.protocol import Py4JJavaError
 
+from whence.cluster.expiring import BaseLifetimes
 from whence.cluster.home import StorageHome
 from whence.cluster.journal import ClusterHistory, ClusterJournal
 from whence.cluster.sides import ARRIVALS, LEAVES, read_side
@@ -24,7 +25,7 @@ from whence.session.batch import Delete, Insert
 from whence.session.clock import Clock, Tick
 from whence.session.definitions import Definitions
 from whence.session.draft import Contents, Draft, Key, key_of
-from whence.session.lifetimes import restored_lifetimes
+from whence.session.lifetimes import Lifetimes, restored_lifetimes
 from whence.session.session import Session
 from whence.session.waiting import WaitingEngine, is_missing, without_waiting
 from whence.session.windows import restored_window
@@ -132,11 +133,11 @@ class ClusterSession(Session):
         definitions = self.storage.definitions()
         self._restore_states(definitions)
         for relation in definitions.relations.values():
-            if relation.ttl is not None:
-                rows = self.spark_engine.counts(relation.name) if relation.ttl.column is not None else {}
-                self._lifetimes[relation.name] = restored_lifetimes(
-                    relation, rows, read_side(self.storage, relation, LEAVES)
-                )
+            if relation.ttl is not None and relation.ttl.column is not None:
+                self._lifetimes[relation.name] = BaseLifetimes(relation, self.spark_engine)
+            elif relation.ttl is not None:
+                leaves = read_side(self.storage, relation, LEAVES)
+                self._lifetimes[relation.name] = restored_lifetimes(relation, {}, leaves)
             if relation.window is not None:
                 self._windows[relation.name] = restored_window(relation, read_side(self.storage, relation, ARRIVALS))
         if manifest.clock is not None:
@@ -165,6 +166,19 @@ class ClusterSession(Session):
         if not relation.key or relation.name not in self.definitions.relations:
             return contents
         return Contents(relation, contents.counts, _Keys(self.spark_engine, relation), contents.window)
+
+    def _settle(self, draft: Draft, after: Definitions, tick: Tick | None, notices: Sequence[str]) -> None:
+        super()._settle(draft, after, tick, notices)
+        for name in draft.update.deltas:
+            # Rows that came as a whole are in no event.
+            relation = after.relations[name]
+            if relation.ttl is not None and name not in self._lifetimes:
+                self._lifetimes[name] = self._new_lifetimes(relation)
+
+    def _new_lifetimes(self, relation: Relation) -> Lifetimes:
+        if relation.ttl is not None and relation.ttl.column is not None:
+            return BaseLifetimes(relation, self.spark_engine)
+        return super()._new_lifetimes(relation)
 
     def _follow_keys(self, name: str, changed: Mapping[Key, Row | None]) -> None:
         """The rows are where their keys are looked up."""

@@ -53,8 +53,8 @@ def side_changes(record: Record, storage: Storage) -> tuple[dict[str, pa.Table],
             elif entries:
                 logs[name] = _encoded(change.relation, kind, entries)
                 written = sum(log.rows for log in storage.current.tables[name].logs)
-                live = len(change.counts)
-                if written > MOST_REPLACED and written > 2 * live:
+                # How many rows there are takes a look at all of them.
+                if written > MOST_REPLACED and written > 2 * len(change.counts):
                     del logs[name]
                     tables[name] = _table(
                         change.relation, kind, {**read_side(storage, change.relation, kind), **entries}

@@ -74,15 +74,7 @@ class Lifetimes:
     def due(self, now: datetime.datetime) -> dict[Row, int]:
         """How many copies of each row leave by `now`."""
         due: Counter[Row] = Counter()
-        # Only the part of the heap that is due is walked, and nothing is taken from it before the commit succeeds.
-        todo = [0]
-        candidates = set()
-        while todo:
-            at = todo.pop()
-            if at < len(self._queue) and self._queue[at][0] <= now:
-                candidates.add(self._queue[at][2])
-                todo += (2 * at + 1, 2 * at + 2)
-        for row in candidates:
+        for row in self._due_rows(now):
             due[row] = sum(expiry <= now for expiry in self._copies.get(row, ()))
         return +due
 
@@ -93,6 +85,18 @@ class Lifetimes:
             copies = [expiry for expiry in self._copies.pop(row, ()) if expiry > now]
             if copies:
                 self._copies[row] = copies
+
+    def _due_rows(self, now: datetime.datetime) -> set[Row]:
+        """Rows of which a copy may leave by `now`."""
+        # Only the part of the heap that is due is walked, and nothing is taken from it before the commit succeeds.
+        todo = [0]
+        rows = set()
+        while todo:
+            at = todo.pop()
+            if at < len(self._queue) and self._queue[at][0] <= now:
+                rows.add(self._queue[at][2])
+                todo += (2 * at + 1, 2 * at + 2)
+        return rows
 
 
 def restored_lifetimes(

@@ -218,7 +218,9 @@ class Session:
             if table.keys:
                 self._follow_keys(name, table.keys)
             if table.relation.ttl is not None:
-                self._lifetimes.setdefault(name, Lifetimes(table.relation)).record(table.events)
+                if name not in self._lifetimes:
+                    self._lifetimes[name] = self._new_lifetimes(table.relation)
+                self._lifetimes[name].record(table.events)
             if table.window is not None:
                 self._windows[name] = table.window.settle()
         if tick is not None:
@@ -252,6 +254,10 @@ class Session:
                 **self.engine.metrics(),
             },
         )
+
+    def _new_lifetimes(self, relation: Relation) -> Lifetimes:
+        """Those of a table that has had no rows so far."""
+        return Lifetimes(relation)
 
     def _follow_keys(self, name: str, changed: Mapping[Key, Row | None]) -> None:
         keys = self._keys.setdefault(name, {})

@@ -14,12 +14,14 @@ from tests.engines.local.recursive_driver import added, difference
 from whence.analysis.analyze import Analysis
 from whence.engines.engine import Functions
 from whence.engines.reference.evaluate import evaluate
-from whence.engines.spark.components import ComponentPlan, Followed
+from whence.engines.spark.components import ComponentPlan
 from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.followed import Followed
 from whence.engines.spark.paging import Base, Paging, Segments
 from whence.engines.spark.registry import Registry
 from whence.engines.spark.state import Counted
 from whence.engines.spark.supported import Supported
+from whence.engines.spark.work import Work
 from whence.errors import WhenceError
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
@@ -32,9 +34,9 @@ class ToClusterError(Exception):
 class SimulatedEngine(SparkEngine):
     """The frame of a base is a dictionary."""
 
-    def __init__(self, paging: Paging) -> None:
+    def __init__(self, paging: Paging, maintenance: str) -> None:
         nothing: Any = None
-        super().__init__(nothing, nothing, paging=paging)
+        super().__init__(nothing, nothing, maintenance, paging=paging)
 
     def _ask(self, states: Sequence[str], registry: Registry | None = None, view: str | None = None) -> bool:
         asked = False
@@ -48,10 +50,10 @@ class SimulatedEngine(SparkEngine):
                     rows = {row: known for row, known in rows.items() if key(row) in keys}
                 state.base.receive(wanted, rows.items())
             if isinstance(state, Supported):
-                asked = any(_answer(state)) or asked
+                asked = any(list(_answer(state))) or asked
         return asked
 
-    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry) -> Followed:
+    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
         raise ToClusterError
 
     def compact(self, name: str) -> None:
@@ -87,8 +89,7 @@ def _stored(base: Base[Any]) -> dict[Row, Any]:
 
 
 def _answer(state: Supported) -> Iterator[bool]:
-    ids = state.take_asked()
-    if ids is not None:
+    for ids in state.take_asked():
         state.receive_resting(
             ids, {row: known for row, known in _stored(state.base).items() if ids.intersection(known)}
         )
@@ -96,13 +97,18 @@ def _answer(state: Supported) -> Iterator[bool]:
 
 
 def follow(
-    analysis: Analysis, functions: Functions, updates: Iterable[Mapping[str, Delta]], rng: Random, paging: Paging
+    analysis: Analysis,
+    functions: Functions,
+    updates: Iterable[Mapping[str, Delta]],
+    rng: Random,
+    paging: Paging,
+    maintenance: str = "auto",
 ) -> int:
     """Drive an engine through updates, checking it after each; returns how many of them happened.
 
     Raises ToClusterError where the driver alone cannot follow.
     """
-    engine = SimulatedEngine(paging)
+    engine = SimulatedEngine(paging, maintenance)
     engine.define(analysis, functions, Update())
     base: dict[str, Mapping[Row, int]] = {}
     before = evaluate(analysis, base, functions)

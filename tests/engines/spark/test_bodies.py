@@ -13,7 +13,7 @@ from tests.engines.spark.views_driver import frame_of
 from whence.engines.engine import Function, Functions
 from whence.engines.reference.tables import Table
 from whence.engines.reference.view import ViewRule
-from whence.engines.spark.bodies import bindings
+from whence.engines.spark.bodies import Start, bindings
 from whence.engines.spark.types import values_from_arrow
 from whence.incremental.body import Body
 from whence.model.program import Signature
@@ -66,7 +66,7 @@ def test_bindings_are_those_of_the_reference_engine(spark: SparkSession, text: s
     for row, (_, count) in ViewRule(rule, analysis.relations, FUNCTIONS).bindings(tables):
         expected[repr(row)] += count
     for first in (None, *atoms):
-        found = bindings(body, atoms, negations, FUNCTIONS, first)
+        found = bindings(body, atoms, negations, FUNCTIONS, Start(first=first))
         assert {f"a{number}_n" for number in atoms} <= set(found.frame.columns)
         table = found.frame.select(
             *(found.column(term, kind).alias(f"h{position}") for position, (term, kind) in enumerate(head)),

@@ -25,8 +25,8 @@ def pagings(rng: Random) -> Paging:
     return Paging(whole=rng.choice((0, 3, 1000)))
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_recursive_components_follow(seed: int) -> None:
+@pytest.mark.parametrize(("seed", "maintenance"), [*((seed, "auto") for seed in range(12)), (12, "dred"), (13, "dred")])
+def test_recursive_components_follow(seed: int, maintenance: str) -> None:
     followed = 0
     for number in range(PROGRAMS_PER_TEST):
         _, analysis = random_program(1000 * seed + number)
@@ -37,7 +37,7 @@ def test_recursive_components_follow(seed: int) -> None:
             updates.append(random_update(rng, base, 3, 12))
             base.update((name, added(base.get(name, {}), delta)) for name, delta in updates[-1].items())
         try:
-            followed += follow(analysis, FUNCTIONS, updates, rng, pagings(rng))
+            followed += follow(analysis, FUNCTIONS, updates, rng, pagings(rng), maintenance)
         except ToClusterError:
             continue
     assert followed > STEPS, "too few changes are followed in the driver"

@@ -189,7 +189,7 @@ def test_random_programs(spark: SparkSession, seed: int) -> None:
 @pytest.mark.parametrize("seed", [3, 7, 10, 19])
 def test_random_programs_as_if_all_were_large(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setattr("whence.engines.spark.recursion.inputs.SMALL", 0)
-    monkeypatch.setattr("whence.engines.spark.recursion.rounds.SMALL", 0)
+    monkeypatch.setattr("whence.engines.spark.recursion.offering.SMALL", 0)
     monkeypatch.setattr("whence.engines.spark.recursion.growing.HASHED", 0)
     monkeypatch.setattr("whence.engines.spark.recursion.pieces.MOST_PIECES", 2)
     play(spark, seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import and_
@@ -15,8 +15,8 @@ from whence.engines.spark.expressions import Terms
 from whence.engines.spark.types import column_names
 from whence.functions.typing import Typed
 from whence.incremental.body import Body
-from whence.incremental.plan import Compute, Filter, Missing, Plan, Probe
-from whence.incremental.planner import make_plan
+from whence.incremental.plan import Compute, Filter, Flip, Missing, Pattern, Plan, Probe
+from whence.incremental.planner import Size, make_plan
 from whence.model.schema import Relation
 from whence.model.terms import Call, Cast, Term, Variable
 from whence.model.types import Type
@@ -43,28 +43,55 @@ class Bindings:
         return self.terms.column(term, target)
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where joins begin, and how they go on.
+
+    `first` is an atom, whose frame should be the smallest, or a negation: then `given` are rows that came or went, and
+    only bindings which one of them stands against are found. Or `given` has values for the variables `bound`, in
+    columns of that order. `size` tells how many rows a relation has. Before an atom in `settled` is joined, `settle`
+    may make another frame of the bindings so far.
+    """
+
+    first: int | None = None
+    bound: Sequence[str] = ()
+    given: DataFrame | None = None
+    size: Size = lambda _: ROWS
+    settled: Collection[int] = ()
+    settle: Callable[[DataFrame], DataFrame] = lambda frame: frame
+
+
+ANYWHERE = Start()
+
+
 def bindings(
     body: Body,
     atoms: Mapping[int, DataFrame],
     negations: Mapping[int, DataFrame],
     functions: Functions,
-    first: int | None = None,
+    start: Start = ANYWHERE,
 ) -> Bindings:
     """The ways to satisfy `body` where its literals, by number, read these frames.
 
-    A frame has the relation's columns as c0, c1, ...; that of a negation has the rows that count as present. Joins
-    start from the atom of number `first`, if it is given: the one whose frame is the smallest. A body without any
-    frame is evaluated in the active session.
+    A frame has the relation's columns as c0, c1, ...; that of a negation has the rows that count as present. A body
+    without any frame is evaluated in the active session.
     """
-    plan = make_plan(body, lambda _: ROWS, first)
+    plan = make_plan(body, start.size, start.first, start.bound)
     session = next((frame.sparkSession for frame in (*atoms.values(), *negations.values())), None)
     joining = _Joining(plan, body.relations, functions, session or SparkSession.active())
+    if start.bound and start.given is not None:
+        joining.begin(start.given)
     for step in plan.steps:
         match step:
             case Probe():
+                if step.literal in start.settled and joining.has_begun:
+                    joining.frame = start.settle(joining.frame)
                 joining.probe(step, atoms[step.literal])
             case Missing():
                 joining.missing(step, negations[step.literal])
+            case Flip():
+                assert start.given is not None, "who starts from a negation says what changed"
+                joining.flip(step, start.given, negations[step.literal])
             case Compute(term=term):
                 joining.compute(term)
             case Filter(condition=condition):
@@ -88,6 +115,14 @@ class _Joining:
         # Before any step, there is one way to satisfy nothing at all.
         self._nothing = self.frame = session.range(1, numPartitions=1).select()
 
+    @property
+    def has_begun(self) -> bool:
+        return self.frame is not self._nothing
+
+    def begin(self, given: DataFrame) -> None:
+        """With values for the first variables, in the order of the columns."""
+        self.frame = given.toDF(*(self._new_column(self._next_variable()) for _ in given.columns))
+
     def probe(self, step: Probe, frame: DataFrame) -> None:
         """Every binding with the rows under its keys."""
         relation = self._relations[step.relation]
@@ -95,7 +130,7 @@ class _Joining:
         bound = [(self._next_variable(), position) for position in step.binds]
         self._slot += step.counted
         right = frame.select(
-            *self._sources(sides, step.positions),
+            *self._sources(sides),
             *(F.col(f"c{position}").alias(self._new_column(name)) for name, position in bound),
             *(
                 F.col(name).alias(f"a{step.literal}_{name}")
@@ -104,7 +139,7 @@ class _Joining:
             ),
         )
         conditions = list(self._equal(step.keys, sides))
-        if self.frame is self._nothing:
+        if not self.has_begun:
             self.frame = right.where(_all(conditions)) if conditions else right
         elif conditions:
             self.frame = self.frame.join(right, _all(conditions))
@@ -114,19 +149,26 @@ class _Joining:
 
     def missing(self, step: Missing, frame: DataFrame) -> None:
         """The bindings under whose keys there is no row."""
-        relation = self._relations[step.pattern.relation]
-        positions = (*step.pattern.positions, *(position for position, _ in step.pattern.widened))
-        columns = [self._column_of(relation, position) for position in positions]
-        sides: list[Term] = list(columns)
-        for number, (_, kind) in enumerate(step.pattern.widened, start=len(step.pattern.positions)):
-            sides[number] = Cast(columns[number], kind)
+        columns, sides = self._asked(step.pattern)
         keys = [self._in_column(key) for key in step.keys]
-        right = frame.select(*self._sources(columns, positions))
+        right = frame.select(*self._sources(columns))
         if columns:
             self.frame = self.frame.join(right, _all(list(self._equal(keys, sides))), "left_anti")
         else:
             self.frame = self.frame.join(right.limit(1), F.lit(True), "left_anti")
         self._forget(columns)
+
+    def flip(self, step: Flip, flipped: DataFrame, present: DataFrame) -> None:
+        """The keys of rows that came or went, as far as no row is present under them."""
+        columns, sides = self._asked(step.pattern)
+        asked = flipped.select(*self._sources(columns))
+        values = [self.terms.column(side) for side in sides]
+        keys = [Variable(self._next_variable()) for _ in sides]
+        named = [value.alias(self._new_column(key.name)) for key, value in zip(keys, values, strict=True)]
+        self.frame = asked.select(*named).distinct() if named else asked.limit(1)
+        for column in columns:
+            del self._columns[column.name]
+        self.missing(Missing(step.literal, step.pattern, tuple(keys)), present)
 
     def compute(self, term: Term) -> None:
         self._define(self._next_variable(), term)
@@ -157,9 +199,21 @@ class _Joining:
         self._new_column(variable.name)
         return variable
 
-    def _sources(self, columns: Sequence[Variable], positions: Sequence[int]) -> Iterator[Column]:
-        for variable, position in zip(columns, positions, strict=True):
-            yield F.col(f"c{position}").alias(self._columns[variable.name])
+    def _asked(self, pattern: Pattern) -> tuple[list[Variable], list[Term]]:
+        """The columns that a pattern asks for, and the values which keys are compared with."""
+        relation = self._relations[pattern.relation]
+        columns = [
+            self._column_of(relation, position)
+            for position in (*pattern.positions, *(position for position, _ in pattern.widened))
+        ]
+        sides: list[Term] = list(columns)
+        for number, (_, kind) in enumerate(pattern.widened, start=len(pattern.positions)):
+            sides[number] = Cast(columns[number], kind)
+        return columns, sides
+
+    def _sources(self, columns: Sequence[Variable]) -> Iterator[Column]:
+        for variable in columns:
+            yield F.col(f"c{variable.name[1:]}").alias(self._columns[variable.name])
 
     def _forget(self, columns: Sequence[Variable]) -> None:
         self.frame = self.frame.drop(*(self._columns.pop(variable.name) for variable in columns))

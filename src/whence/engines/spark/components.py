@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
 
-import pyspark.sql.functions as F
 from pyspark.sql import DataFrame
 
 from whence.analysis.components import Component
@@ -14,37 +12,15 @@ from whence.engines.engine import Functions
 from whence.engines.local.engine import reads
 from whence.engines.local.store import Readable
 from whence.engines.reference.fixpoint import Limits
-from whence.engines.spark.absorption import FlatAbsorption, Run
 from whence.engines.spark.counting import Outcome, PagedCounting, PagedGroups, PagedTally, PagedView, bodies_of
+from whence.engines.spark.followed import Cluster, Derivation, Followed
 from whence.engines.spark.payloads import totals_payload
-from whence.engines.spark.recursion.building import build
+from whence.engines.spark.recursive import RecursivePlan
 from whence.engines.spark.registry import Changed, Registry, StateChange, readable
 from whence.engines.spark.state import Counted
 from whence.engines.spark.views import derive
 from whence.model.schema import Column, Relation
 from whence.model.updates import Delta
-
-ASKED_FOR = "that was asked for"
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """What a component makes of a change: what its readers see, and what changes in its states."""
-
-    seen: Mapping[str, Delta] = field(default_factory=dict)
-    states: Mapping[str, StateChange] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Derivation:
-    """A frame for each state of a component. Several are computed from each one in `shared`.
-
-    A recursion took so many `rounds`.
-    """
-
-    states: Mapping[str, DataFrame]
-    shared: tuple[DataFrame, ...] = ()
-    rounds: int = 0
 
 
 class ComponentPlan(Protocol):
@@ -58,12 +34,17 @@ class ComponentPlan(Protocol):
     states: list[str]
     # Why every change goes to the cluster; None if it need not.
     refusal: str | None
+    # The strategy, in words.
+    kept_by: str
 
     def try_build(self) -> Followed:
         """The component from nothing, in the driver."""
 
     def try_change(self, inputs: Mapping[str, Delta]) -> Followed:
         """What follows when the relations it reads change like this, in the driver."""
+
+    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Followed | None:
+        """The same on the cluster; None if the component is better derived anew."""
 
     def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
         """The component from nothing, on the cluster."""
@@ -85,6 +66,7 @@ def plan_for(
 
 class CountingPlan:
     refusal: str | None = None
+    kept_by = "counting: every row carries the number of its derivations"
 
     def __init__(
         self,
@@ -111,6 +93,9 @@ class CountingPlan:
 
     def try_change(self, inputs: Mapping[str, Delta]) -> Followed:
         return self._followed(self._counting.apply(inputs))
+
+    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Followed | None:  # noqa: ARG002
+        return None
 
     def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
         derived = derive(self.component, self._relations, self._functions, frames)
@@ -158,50 +143,9 @@ class CountingPlan:
         return Followed({self._name: outcome.seen}, states)
 
 
-class RecursivePlan:
-    def __init__(
-        self,
-        component: Component,
-        relations: Mapping[str, Relation],
-        functions: Functions,
-        registry: Registry,
-        limits: Limits,
-        maintenance: str,
-    ) -> None:
-        self.component = component
-        self._relations = relations
-        self._functions = functions
-        self._limits = limits
-        own = {name: registry.add_supported(name, relations[name]) for name in component.relations}
-        self.own = list(own)
-        self.states = [*own, *reads(component)]
-        stores = _stores(component, relations, registry)
-        self._absorption = FlatAbsorption(component, relations, functions, stores, own, limits)
-        self.refusal = ASKED_FOR if maintenance == "recompute" else self._absorption.refusal
-
-    def try_build(self) -> Followed:
-        return _followed(self._absorption.build())
-
-    def try_change(self, inputs: Mapping[str, Delta]) -> Followed:
-        return _followed(self._absorption.apply(inputs))
-
-    def derive(self, frames: Mapping[str, DataFrame]) -> Derivation:
-        rounds: list[int] = []
-        built = build(
-            self.component, self._relations, self._functions, frames, self._limits, lambda at, _: rounds.append(at)
-        )
-        # With their count they can be read as a change, too.
-        one = F.lit(1).cast("bigint")
-        return Derivation({name: frame.withColumn("n", one) for name, frame in built.items()}, rounds=len(rounds))
-
-
 def _stores(component: Component, relations: Mapping[str, Relation], registry: Registry) -> dict[str, Readable]:
     """What a component reads."""
     return {name: readable(registry[name], relations[name]) for name in reads(component)}
-
-
-def _followed(run: Run) -> Followed:
-    return Followed(run.deltas(), {name: Changed(rows) for name, rows in run.changes().items()})
 
 
 def _positional(frame: DataFrame) -> DataFrame:

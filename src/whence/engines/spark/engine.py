@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,13 +16,15 @@ from whence.engines.local.engine import kept_components, reads
 from whence.engines.local.store import Key
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.engines.spark.absorption import RebuildError
-from whence.engines.spark.components import ComponentPlan, Derivation, Followed, plan_for
+from whence.engines.spark.components import ComponentPlan, plan_for
 from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.fetching import Fetcher
+from whence.engines.spark.followed import Cluster, Derivation, Followed, small_delta
 from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame, difference, negated, summed
 from whence.engines.spark.lost_rows import begun_anew_when_lost
 from whence.engines.spark.paging import DEFAULT_PAGING, Paging, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.recursive import FAILING
 from whence.engines.spark.registry import (
     COUNTS,
     Appended,
@@ -166,6 +169,10 @@ class SparkEngine:
         """What the last change cost a component; None if it did not touch it."""
         return self._ledger.work(component.relations)
 
+    def phase(self, view: str, phase: str) -> AbstractContextManager[None]:
+        """Jobs that run in here are for this phase of this view."""
+        return self._ledger.phase(view, phase)
+
     def frame(self, relation: str) -> DataFrame:
         """What readers see of a relation: `c0`, `c1`, ... and `n`, each row once."""
         return as_seen(self.registry.frame(relation), self._analysis.relations[relation])
@@ -244,7 +251,7 @@ class SparkEngine:
             except EvaluationError:
                 if not plan.component.recursive:
                     raise
-                work.on_cluster = "its rules fail for values that only the search for derivations comes across"
+                work.on_cluster = FAILING
             registry.forget()
         return self._on_cluster(plan, inputs, registry, work)
 
@@ -273,17 +280,21 @@ class SparkEngine:
                 self._fetcher.ask(questions)
         return bool(questions)
 
-    def _on_cluster(
-        self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work
-    ) -> Followed:
-        """Derive a component from nothing, over the relations it reads as they are after a change."""
+    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
+        """By delta rules if there are any; or from nothing, over relations below as they are after the change."""
+        view = plan.component.relations[0]
+        if inputs and plan.refusal is None:
+            cluster = Cluster(self.spark, registry, self._home, self._paging, work)
+            with self._ledger.phase(view, "follow"):
+                followed = begun_anew_when_lost(lambda: plan.follow(inputs, cluster), view)
+            if followed is not None:
+                return followed
         frames = {}
         for name in reads(plan.component):
             relation = registry[name].relation
             frames[name] = as_seen(registry.frame(name), relation)
             if name in inputs:
                 frames[name] = summed(relation, [frames[name], delta_frame(self.spark, relation, inputs[name])])
-        view = plan.component.relations[0]
         with self._ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
             states = begun_anew_when_lost(lambda: self._kept(plan.derive(frames), work), view)
         with self._ledger.phase(view, "compare with what was there"):
@@ -307,10 +318,10 @@ class SparkEngine:
         seen = as_seen(after.frame, state.relation)
         if len(state.counts):
             before = as_seen(registry.frame(name), state.relation)
-            return self._small(state.relation, difference(state.relation, before, seen))
+            return small_delta(self._home, self._paging, state.relation, difference(state.relation, before, seen))
         if after.rows > self._paging.delta:
             return FrameDelta(state.relation, seen, after.rows, after.frame)
-        return self._small(state.relation, seen)
+        return small_delta(self._home, self._paging, state.relation, seen)
 
     def _sum(self, name: str, *deltas: Delta) -> Delta:
         parts = [delta for delta in deltas if delta]
@@ -319,15 +330,12 @@ class SparkEngine:
         if not any(isinstance(part, FrameDelta) for part in parts):
             return added(*parts)
         relation = self._analysis.relations[name]
-        return self._small(relation, summed(relation, [delta_frame(self.spark, relation, part) for part in parts]))
-
-    def _small(self, relation: Relation, frame: DataFrame) -> Delta:
-        """A change as rows if they are few, else as it is."""
-        answer = frame.limit(self._paging.delta + 1).toArrow()
-        if len(answer) > self._paging.delta:
-            kept = self._home.keep(f"{relation.name}#change", frame)
-            return FrameDelta(relation, kept, self._home.rows(kept), kept)
-        return dict(zip(rows_from_arrow(answer, relation), answer.column("n").to_pylist(), strict=True))
+        return small_delta(
+            self._home,
+            self._paging,
+            relation,
+            summed(relation, [delta_frame(self.spark, relation, part) for part in parts]),
+        )
 
     def _keep_table(self, name: str, analysis: Analysis, registry: Registry) -> None:
         before = self._analysis.relations.get(name)

@@ -82,6 +82,14 @@ def read_rows(points: Sequence[Points], relation: Relation, wanted: Wanted) -> p
     return pa.concat_tables([heap.with_keys(names, keys) for heap in heaps])
 
 
+def read_resting(points: Sequence[Points], ids: Sequence[int]) -> pa.Table | None:
+    """The rows whose support has one of the ids; None if they have to be asked for."""
+    heaps = heaps_of(points)
+    if heaps is None:
+        return None
+    return pa.concat_tables([heap.with_elements("support", pa.array(ids, pa.int64())) for heap in heaps])
+
+
 def _receive(base: Base[Any], segments: Segments[Any], wanted: Wanted, answer: pa.Table) -> None:
     base.receive(wanted, segments.decode(answer))
 

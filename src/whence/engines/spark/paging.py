@@ -62,7 +62,7 @@ class Segments(Generic[P]):
     """The rows on the cluster: a frame of them, how many they are, and how they are read into memory.
 
     The columns `c0`, `c1`, ... of the frame hold the row. Of counts, one row can have several, which `add_up`.
-    `read` reads rows without the cluster, if it can.
+    `read` reads rows without the cluster, if it can, and `read_resting` those whose support has one of some ids.
     """
 
     frame: DataFrame
@@ -70,6 +70,7 @@ class Segments(Generic[P]):
     decode: Callable[[pa.Table], Iterable[tuple[Row, P]]]
     add_up: bool
     read: Callable[[Wanted], pa.Table | None] = lambda _: None
+    read_resting: Callable[[Sequence[int]], pa.Table | None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class Phases:
     """The jobs of one commit. The Spark UI shows each under its view and phase."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._context = spark.sparkContext
+        self._spark = spark
         self._commit = f"whence commit {next(_COMMITS)}"
         self._views: dict[str, None] = {}
 
@@ -43,17 +43,18 @@ class Phases:
     def phase(self, view: str, phase: str) -> Iterator[None]:
         """Jobs that run in here are for this phase of this view."""
         self._views[view] = None
-        before = [self._context.getLocalProperty(name) for name in _PROPERTIES]
-        self._context.setJobGroup(self._group(view), f"whence {view}: {phase}")
+        context = self._spark.sparkContext
+        before = [context.getLocalProperty(name) for name in _PROPERTIES]
+        context.setJobGroup(self._group(view), f"whence {view}: {phase}")
         try:
             yield
         finally:
             for name, value in zip(_PROPERTIES, before, strict=True):
-                self._context.setLocalProperty(name, value)  # type: ignore[arg-type] # None takes it away
+                context.setLocalProperty(name, value)  # type: ignore[arg-type] # None takes it away
 
     def spent(self) -> dict[str, Spent]:
         """By view, as far as there were jobs for it."""
-        return {view: _spent(self._context, self._group(view)) for view in self._views}
+        return {view: _spent(self._spark.sparkContext, self._group(view)) for view in self._views}
 
     def _group(self, view: str) -> str:
         return f"{self._commit}, {view}"

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.local.store import Readable
-from whence.engines.spark.fetching import page_questions, read_rows
+from whence.engines.spark.fetching import page_questions, read_resting, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
 from whence.engines.spark.lookup.points import Points, Reachable
 from whence.engines.spark.paging import Answer, Base, Paging, Question, Segments
@@ -163,8 +163,7 @@ class Registry:
             state = self._states[name]
             questions += page_questions(self._spark, state.base, state.relation, self._paging.rows)
             if isinstance(state, Supported):
-                about_support = state.support_question(self._spark)
-                questions += [] if about_support is None else [about_support]
+                questions += state.support_questions(self._spark)
         return questions
 
     def forget(self) -> None:
@@ -205,7 +204,8 @@ class Registry:
         frame = frame.select([column.name for column in codec.columns])
         is_counted = isinstance(self._states[name], Counted)
         read = partial(read_rows, self._points[name], codec.relation)
-        return Segments(frame, rows, codec.decode, add_up=is_counted, read=read)
+        resting = partial(read_resting, self._points[name])
+        return Segments(frame, rows, codec.decode, add_up=is_counted, read=read, read_resting=resting)
 
     def _points_of(self, name: str, frame: DataFrame) -> Points:
         columns = self._codecs[name].columns

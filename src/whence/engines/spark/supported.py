@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.paging import Base, Paging, Question, Segments, TooLargeError
+from whence.engines.local.store import Key
+from whence.engines.spark.paging import Answer, Base, Paging, Question, Segments, TooLargeError
 from whence.engines.spark.state import Known
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -17,8 +19,11 @@ from whence.model.types import Row
 # Ids of input rows, and of absences, that together suffice for a row; sorted.
 Support: TypeAlias = tuple[int, ...]
 
-# Up to so many ids are looked for in supports as they stand; more are joined with.
-LISTED = 100
+# Up to so many ids are looked for one by one in every support; for more, supports are taken apart.
+LISTED = 50
+
+# Up to so many rows that have lost their proof are followed in the driver. More are fewer jobs away on the cluster.
+DEAD_HERE = 25_000
 
 
 class Supported(Known[Support]):
@@ -30,8 +35,20 @@ class Supported(Known[Support]):
         self._resting: dict[int, dict[Row, None]] = {}
         # The rows of the base that rest on pieces of input, as far as they were asked for in this commit.
         self._answers: dict[frozenset[int], Mapping[Row, Support]] = {}
-        self._asked: frozenset[int] | None = None
+        self._asked: dict[frozenset[int], None] = {}
         self._in_whole: dict[int, list[Row]] | None = None
+        # Whether rows of the base are marked by certain ids, as far as that is known.
+        self._marked: dict[frozenset[int], bool] = {}
+
+    def is_marked(self, ids: frozenset[int]) -> bool:
+        """Whether rows rest on one of these ids, which only whole bases do; False as long as it is not known."""
+        if ids not in self._marked:
+            misses = self.base.misses
+            found = bool(self.resting_on(ids))
+            if self.base.misses != misses:
+                return False
+            self._marked[ids] = found
+        return self._marked[ids]
 
     def resting_on(self, ids: frozenset[int]) -> dict[Row, Support]:
         """The rows whose support has one of these ids, as far as they are in memory."""
@@ -43,6 +60,12 @@ class Supported(Known[Support]):
                 assert support is not None, "what is gone rests on nothing"
                 found[row] = support
         return found
+
+    def row_of(self, aggregates: Collection[int], group: Row) -> tuple[Row | None, Support]:
+        """The row of a group and its support, as far as it is in memory; `aggregates` are the other positions."""
+        positions = tuple(at for at in range(self.relation.arity) if at not in aggregates)
+        key: Key = group[0] if len(group) == 1 else group
+        return next(iter(self.find(positions, key).items()), (None, ()))
 
     def change(self, rows: Mapping[Row, Support | None]) -> None:
         for row, support in rows.items():
@@ -56,35 +79,42 @@ class Supported(Known[Support]):
         super().replace(segments)
         self._resting = {}
         self._in_whole = None
+        self._marked = {}
         self.forget()
 
-    def take_asked(self) -> frozenset[int] | None:
+    def take_asked(self) -> list[frozenset[int]]:
         """What `resting_on` missed since the last time this was asked."""
-        ids, self._asked = self._asked, None
-        return ids
+        asked, self._asked = list(self._asked), {}
+        return asked
 
     def receive_resting(self, ids: frozenset[int], rows: Mapping[Row, Support]) -> None:
         """Here are the rows of the base that rest on these."""
         self._answers[ids] = rows
 
-    def support_question(self, spark: SparkSession) -> Question | None:
-        """The query for what `resting_on` missed."""
-        ids = self.take_asked()
+    def support_questions(self, spark: SparkSession) -> Iterator[Question | Answer]:
+        """What asks for that which `resting_on` missed."""
         segments = self.base.segments
-        if ids is None or segments is None:
-            return None
+        if segments is None:
+            return
+        most = min(self._paging.rows, DEAD_HERE)
 
-        def receive(answer: pa.Table) -> None:
-            if len(answer) > self._paging.rows:
+        def receive(ids: frozenset[int], answer: pa.Table) -> None:
+            if len(answer) > most:
                 raise TooLargeError
             self.receive_resting(ids, dict(segments.decode(answer)))
 
-        return Question(_resting(spark, segments.frame, ids).limit(self._paging.rows + 1), receive)
+        for ids in self.take_asked():
+            known = segments.read_resting(sorted(ids))
+            if known is not None:
+                yield Answer(known, partial(receive, ids))
+            else:
+                found = resting(spark, segments.frame, ids)
+                yield Question(_first_of_each_part(found, most + 1), partial(receive, ids))
 
     def forget(self) -> None:
         """The commit is over."""
         self._answers = {}
-        self._asked = None
+        self._asked = {}
 
     def _base_resting_on(self, ids: frozenset[int]) -> Mapping[Row, Support]:
         whole = self.base.whole()
@@ -100,15 +130,21 @@ class Supported(Known[Support]):
             return {}
         if ids not in self._answers:
             self.base.misses += 1
-            self._asked = ids
+            self._asked[ids] = None
             return {}
         return self._answers[ids]
 
 
-def _resting(spark: SparkSession, frame: DataFrame, ids: frozenset[int]) -> DataFrame:
+def resting(spark: SparkSession, frame: DataFrame, ids: Collection[int]) -> DataFrame:
+    """The rows of a frame whose support has one of these ids. Of many ids, a row can come once for each."""
+    # In a frame, since Spark would compile the query anew for other numbers in it.
+    lost = F.broadcast(spark.createDataFrame(pa.table({"lost": pa.array(sorted(ids), pa.int64())})))
     if len(ids) <= LISTED:
-        wanted = F.array(*[F.lit(identity).cast("bigint") for identity in sorted(ids)])
-        return frame.where(F.arrays_overlap("support", wanted))
-    listed = spark.createDataFrame(pa.table({"id": pa.array(sorted(ids), pa.int64())}))
-    # A row comes once for each of the ids it rests on, which does no harm.
-    return frame.withColumn("id", F.explode("support")).join(F.broadcast(listed), "id", "left_semi").drop("id")
+        return frame.join(lost, F.array_contains("support", F.col("lost")), "left_semi")
+    return frame.withColumn("lost", F.explode("support")).join(lost, "lost", "left_semi").drop("lost")
+
+
+def _first_of_each_part(frame: DataFrame, most: int) -> DataFrame:
+    """At most so many rows of every partition, which takes no second stage as a limit would."""
+    place = F.monotonically_increasing_id().bitwiseAND((1 << 33) - 1)
+    return frame.withColumn("place", place).where(F.col("place") < most).drop("place")

@@ -22,8 +22,8 @@ from whence.model.types import DOUBLE, DecimalType, Row, Type, Value
 
 RowId: TypeAlias = Callable[[Row], int]
 
-# The whole support of rows that were recomputed without a proof: they rest on nobody knows what.
-UNPROVED = 0
+# The whole support of rows that no proof holds for, and of rows for which nobody has kept what theirs rests on.
+UNPROVED, UNKNOWN = 0, 1
 
 
 def tuple_id(relation: str, columns: Sequence[Column]) -> Column:

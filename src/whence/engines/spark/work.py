@@ -15,8 +15,8 @@ from whence.model.updates import Delta, totals
 
 @dataclass
 class Work:
-    """What a commit cost a component. `tries` were made in the driver; `on_cluster` is why the component was derived
-    anew there, if it was, in so many `rounds` if it is recursive.
+    """What a commit cost a component. `tries` were made in the driver; `on_cluster` is why it was followed there, if it
+    was, in so many `rounds` if it is recursive. There it was derived anew, or `by_rules`; `reason` is why so.
     """
 
     rows_in: int = 0
@@ -24,6 +24,8 @@ class Work:
     elapsed: float = 0.0
     tries: int = 0
     on_cluster: str | None = None
+    by_rules: bool = False
+    reason: str | None = None
     rounds: int = 0
     spent: Spent = field(default_factory=Spent)
 
@@ -84,6 +86,6 @@ class Ledger:
             "jobs": self._spent.jobs,
             "shuffled_bytes": self._spent.shuffled,
             "tries": sum(work.tries for work in works),
-            "derived_anew": sum(work.on_cluster is not None for work in works),
+            "derived_anew": sum(work.on_cluster is not None and not work.by_rules for work in works),
             "rounds": sum(work.rounds for work in works),
         }

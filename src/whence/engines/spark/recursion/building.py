@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, LongType, StructField, StructType
@@ -13,12 +14,14 @@ from whence.engines.local.engine import reads
 from whence.engines.local.recursive.endless import Brake
 from whence.engines.local.recursive.moving import moving_columns, unfounded
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
-from whence.engines.spark.recursion.checkpoints import checkpoint, planned_by_hand
+from whence.engines.spark.recursion.checkpoints import Counted, checkpoint, planned_by_hand
 from whence.engines.spark.recursion.growing import Bests, Growing, Rows
 from whence.engines.spark.recursion.inputs import Inputs
-from whence.engines.spark.recursion.recomputing import recompute
+from whence.engines.spark.recursion.offering import Offering
+from whence.engines.spark.recursion.recomputing import marked, recompute
 from whence.engines.spark.recursion.rounds import Progress, Rounds
 from whence.engines.spark.recursion.rules import RecursiveRule
+from whence.engines.spark.tuple_ids import UNKNOWN
 from whence.engines.spark.types import frame_schema
 from whence.model.schema import Relation
 
@@ -30,8 +33,13 @@ def build(
     frames: Mapping[str, DataFrame],
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress | None = None,
+    *,
+    proved: bool = True,
 ) -> dict[str, DataFrame]:
-    """The component's relations, as rows with `support`, over frames of the relations below."""
+    """The component's relations, as rows with `support`, over frames of the relations below.
+
+    If they are not to be proved, no row knows what it rests on.
+    """
     spark = next((frame.sparkSession for frame in frames.values()), None) or SparkSession.active()
     brake = Brake(component, limits)
     with planned_by_hand(spark):
@@ -39,30 +47,61 @@ def build(
         try:
             if inputs.owing or unfounded(component) is not None:
                 return recompute(spark, component, relations, functions, frames, brake)
-            rules = [RecursiveRule(rule, relations, functions, component.relations) for rule in component.rules]
-            return _proved(component, relations, Rounds(spark, rules, inputs, brake, progress))
+            rules = [
+                RecursiveRule(rule, relations, functions, component.relations, proved=proved)
+                for rule in component.rules
+            ]
+            built = _Building(spark, component, relations, rules, inputs, proved=proved)
+            return built.run(Rounds(brake, progress))
         finally:
             inputs.release()
 
 
-def _proved(component: Component, relations: Mapping[str, Relation], rounds: Rounds) -> dict[str, DataFrame]:
-    growing = {name: _growing(relations[name], component) for name in component.relations}
-    rounds.run(growing, {})
-    outdated = _outdated(component)
-    results = {name: _result(rounds.spark, each) for name, each in growing.items() if name not in outdated}
-    if outdated:
-        again = {name: _growing(relations[name], component) for name in outdated}
-        rounds.run(again, results)
-        results |= {name: _result(rounds.spark, each) for name, each in again.items()}
-        for name in outdated:
-            growing[name].pieces.release()
-    return results
+@dataclass(frozen=True)
+class _Building:
+    spark: SparkSession
+    component: Component
+    relations: Mapping[str, Relation]
+    rules: Sequence[RecursiveRule]
+    inputs: Inputs
+    proved: bool
+
+    def run(self, rounds: Rounds) -> dict[str, DataFrame]:
+        growing = self._grown(rounds, self.component.relations, {})
+        outdated = _outdated(self.component)
+        results = {name: self._result(each) for name, each in growing.items() if name not in outdated}
+        if outdated:
+            known = {name: Counted(rows, growing[name].count) for name, rows in results.items()}
+            again = self._grown(rounds, outdated, known)
+            results |= {name: self._result(each) for name, each in again.items()}
+            for name in outdated:
+                growing[name].pieces.release()
+        return results if self.proved else {name: marked(rows, UNKNOWN) for name, rows in results.items()}
+
+    def _grown(self, rounds: Rounds, names: Iterable[str], known: Mapping[str, Counted]) -> dict[str, Growing]:
+        growing = {name: new_growing(self.relations[name], self.component, proved=self.proved) for name in names}
+        offering = Offering(self.spark, self.rules, self.inputs, growing, known)
+        rounds.run(growing, offering, offering.from_outside())
+        return growing
+
+    def _result(self, grown: Growing) -> DataFrame:
+        rows = grown.result()
+        if rows is None:
+            support = [StructField("support", ArrayType(LongType(), False), False)] if self.proved else []
+            return self.spark.createDataFrame([], StructType([*frame_schema(grown.relation).fields, *support]))
+        if isinstance(grown, Rows):
+            return rows
+        best = checkpoint(rows).frame
+        grown.pieces.release()
+        return best
 
 
-def _growing(relation: Relation, component: Component) -> Growing:
+def new_growing(relation: Relation, component: Component, *, proved: bool) -> Growing:
+    """A relation of the component, with nothing in it."""
     if relation.name not in component.aggregated:
-        return Rows(relation)
-    return Bests(relation, next(rule for rule in component.rules if rule.head.relation == relation.name))
+        return Rows(relation, proved=proved)
+    rule = next(rule for rule in component.rules if rule.head.relation == relation.name)
+    return Bests(relation, rule, proved=proved)
 
 
 def _outdated(component: Component) -> list[str]:
@@ -72,17 +111,3 @@ def _outdated(component: Component) -> list[str]:
     """
     moving = moving_columns(component)
     return [name for name in component.relations if moving[name] and name not in component.aggregated]
-
-
-def _result(spark: SparkSession, grown: Growing) -> DataFrame:
-    rows = grown.result()
-    if rows is None:
-        schema = frame_schema(grown.relation).fields
-        return spark.createDataFrame(
-            [], StructType([*schema, StructField("support", ArrayType(LongType(), False), False)])
-        )
-    if isinstance(grown, Rows):
-        return rows
-    best = checkpoint(rows).frame
-    grown.pieces.release()
-    return best

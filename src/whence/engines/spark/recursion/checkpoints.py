@@ -21,11 +21,15 @@ _SETTINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A frame that is there, and how many rows it has."""
+class Counted:
+    """A frame, and how many rows it has."""
 
     frame: DataFrame
     rows: int
+
+
+class Checkpoint(Counted):
+    """A frame that is there."""
 
     def release(self) -> None:
         """Free the memory at once. Nobody may read the frame any more."""

@@ -1,20 +1,23 @@
-"""A relation of a recursive component while it is built: what candidates bring that is not there yet.
+"""A relation of a recursive component while it grows: what candidates bring that is not there yet.
 
-A candidate is a row that a rule derived in this round, with its number `id`, the columns, and its support. In a plain
-relation a row is new if it is not there, and the first derivation gives it its support. With min or max the number is
-that of the group, and a candidate is new if it is better in one of its values than the best row of the group.
+A candidate is a row that a rule derived in this round, with its number `id`, the columns, and its support, if rows are
+proved. In a plain relation a row is new if it is not there, and the first derivation gives it its support. With min or
+max the number is that of the group, and a candidate is new if it is better in one of its values than the best row of
+the group.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import reduce
 from operator import and_
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, SparkSession
 
+from whence.engines.spark.recursion.checkpoints import Counted
 from whence.engines.spark.recursion.pieces import Pieces, union
 from whence.engines.spark.tuple_ids import tuple_id
 from whence.engines.spark.types import column_names, spark_type
@@ -25,14 +28,33 @@ from whence.model.terms import Aggregate
 # A partition with more rows than this is compared by sorting it, since a hash table must fit into memory.
 HASHED = 2_000_000
 
+# Up to so many rows go to where those are that they are joined with; with more of them, both sides move.
+SENT = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Survivors:
+    """What a relation has before it grows: rows as rules read them, and how many they are.
+
+    Either they are there as a piece, too; or only what is `dead` can come, of which there are numbered rows. Both are
+    partitioned as pieces are.
+    """
+
+    rows: DataFrame
+    count: int
+    piece: DataFrame | None = None
+    dead: DataFrame | None = None
+
 
 class Growing(ABC):
     """`names` are the relation's columns, `keys` those that tell its rows apart."""
 
-    def __init__(self, relation: Relation, keys: Sequence[str]) -> None:
+    def __init__(self, relation: Relation, keys: Sequence[str], *, proved: bool) -> None:
         self.relation = relation
         self.names = column_names(relation.arity)
         self.keys = keys
+        self.proved = proved
+        self.survivors: Survivors | None = None
         self.pieces = self.no_pieces()
 
     @abstractmethod
@@ -49,41 +71,79 @@ class Growing(ABC):
 
     @abstractmethod
     def readable(self, piece: DataFrame) -> DataFrame:
-        """Rows of pieces as rules read them: the columns and `support`."""
+        """Rows of pieces as rules read them: the columns, and `support` if they are proved."""
+
+    def read(self, rows: DataFrame) -> DataFrame:
+        """Rows of a state as rules read them."""
+        return rows.select(*self.names, *(["support"] if self.proved else []))
+
+    @abstractmethod
+    def as_piece(self, rows: DataFrame) -> DataFrame:
+        """Rows as rules read them, as a piece has them, though not partitioned as it is."""
 
     def result(self) -> DataFrame | None:
-        """All rows, as rules read them; None if there are none."""
+        """All rows that have come, as rules read them; None if there are none."""
         rows = self.pieces.frame
         return None if rows is None else self.readable(rows)
+
+    @property
+    def count(self) -> int:
+        """How many rows there are. Groups that got better several times count as often."""
+        return self.pieces.rows + (0 if self.survivors is None else self.survivors.count)
+
+    def everything(self) -> DataFrame | None:
+        """All rows that are there, as rules read them; None if there are none."""
+        come = self.pieces.frame
+        parts = [] if self.survivors is None else [self.survivors.rows]
+        parts += [] if come is None else [self.readable(come)]
+        return union(parts) if parts else None
 
     def news(self, candidates: DataFrame) -> DataFrame:
         """What the candidates bring, partitioned as the pieces are."""
         fresh = candidates.repartition("id")
-        there = self.pieces.frame
+        dead = None if self.survivors is None else self.survivors.dead
+        if dead is not None:
+            fresh = fresh.join(self.compared(dead), self.matches(), "left_semi")
+        there = self.there()
         if there is not None:
-            fresh = fresh.join(self._in_order(there), self._matches() & self.is_covered(), "left_anti")
+            fresh = fresh.join(self.compared(there), self.matches() & self.is_covered(), "left_anti")
         return self.chosen(fresh)
+
+    def there(self) -> DataFrame | None:
+        """The pieces that candidates are compared with."""
+        kept = None if self.survivors is None else self.survivors.piece
+        parts = [frame for frame in (kept, self.pieces.frame) if frame is not None]
+        return union(parts) if parts else None
 
     def numbered(self, rows: DataFrame) -> DataFrame:
         """Rows with their numbers."""
         return rows.select(tuple_id(self.relation.name, [F.col(name) for name in self.keys]).alias("id"), "*")
 
-    def _matches(self) -> Column:
+    def matches(self) -> Column:
         """Numbers are enough to find equal keys, and not enough to tell that they are equal."""
         return reduce(and_, [_same(name) for name in self.keys], F.col("id") == F.col("r_id"))
 
-    def _in_order(self, there: DataFrame) -> DataFrame:
-        """What is there, to be compared with candidates."""
-        renamed = there.select(*(F.col(name).alias(f"r_{name}") for name in ("id", *self.names)))
+    def compared(self, there: DataFrame) -> DataFrame:
+        """Numbered rows that others are compared with."""
         partitions = int(there.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
-        return renamed.hint("shuffle_hash" if self.pieces.rows <= HASHED * partitions else "merge")
+        return self._renamed(there).hint("shuffle_hash" if self.count <= HASHED * partitions else "merge")
+
+    def without(self, rows: DataFrame, dead: Counted) -> DataFrame:
+        """Rows as rules read them, but for those with the keys of numbered ones."""
+        others = self._renamed(dead.frame)
+        if dead.rows <= SENT:
+            others = F.broadcast(others)
+        return self.numbered(rows).join(others, self.matches(), "left_anti").drop("id")
+
+    def _renamed(self, there: DataFrame) -> DataFrame:
+        return there.select(*(F.col(name).alias(f"r_{name}") for name in ("id", *self.names)))
 
 
 class Rows(Growing):
     """A plain relation."""
 
-    def __init__(self, relation: Relation) -> None:
-        super().__init__(relation, column_names(relation.arity))
+    def __init__(self, relation: Relation, *, proved: bool) -> None:
+        super().__init__(relation, column_names(relation.arity), proved=proved)
 
     def no_pieces(self) -> Pieces:
         return Pieces()
@@ -92,11 +152,16 @@ class Rows(Growing):
         return F.lit(True)
 
     def chosen(self, fresh: DataFrame) -> DataFrame:
+        if not self.proved:
+            return fresh.dropDuplicates()
         once = fresh.groupBy("id", *self.names).agg(F.first("support").alias("support"))
         return once.withColumn("support", _as_set("support"))
 
     def readable(self, piece: DataFrame) -> DataFrame:
-        return piece.select(*self.names, "support")
+        return self.read(piece)
+
+    def as_piece(self, rows: DataFrame) -> DataFrame:
+        return self.numbered(rows)
 
 
 class Bests(Growing):
@@ -105,37 +170,40 @@ class Bests(Growing):
     A piece may hold rows that later ones have outdone. Whatever follows from them is outdone as well.
     """
 
-    def __init__(self, relation: Relation, rule: Rule) -> None:
-        self._functions = {
+    def __init__(self, relation: Relation, rule: Rule, *, proved: bool) -> None:
+        self.functions = {
             f"c{position}": term.function
             for position, term in enumerate(rule.head.terms)
             if isinstance(term, Aggregate)
         }
-        super().__init__(relation, [name for name in column_names(relation.arity) if name not in self._functions])
+        keys = [name for name in column_names(relation.arity) if name not in self.functions]
+        super().__init__(relation, keys, proved=proved)
 
     def no_pieces(self) -> Pieces:
         return Pieces(self._best)
 
     def is_covered(self) -> Column:
-        return reduce(and_, [_is_as_good(function, name) for name, function in self._functions.items()])
+        return reduce(and_, [_is_as_good(function, name) for name, function in self.functions.items()])
 
     def chosen(self, fresh: DataFrame) -> DataFrame:
-        supported = fresh.select(
-            "id", *self.names, *(F.col("support").alias(_support_of(name)) for name in self._functions)
-        )
-        there = self.pieces.frame
-        if there is not None and len(self._functions) > 1:
+        supported = self._with_supports(fresh)
+        there = self.there()
+        if there is not None and len(self.functions) > 1:
             # One value may be better than before, and another one worse.
             improved = supported.select(*(F.col(name).alias(f"r_{name}") for name in ("id", *self.keys)))
-            supported = union([supported, there.join(improved.hint("shuffle_hash"), self._matches(), "left_semi")])
-        best = self._best(supported)
-        return best.withColumns({_support_of(name): _as_set(_support_of(name)) for name in self._functions})
+            supported = union([supported, there.join(improved.hint("shuffle_hash"), self.matches(), "left_semi")])
+        return self._best(supported).withColumns({name: _as_set(name) for name in self._supports})
 
     def readable(self, piece: DataFrame) -> DataFrame:
-        supports = [_support_of(name) for name in self._functions]
+        if not self.proved:
+            return piece.select(*self.names)
+        supports = self._supports
         return piece.select(
             *self.names, (_as_set(*supports) if len(supports) > 1 else F.col(*supports)).alias("support")
         )
+
+    def as_piece(self, rows: DataFrame) -> DataFrame:
+        return self._with_supports(self.numbered(rows))
 
     def result(self) -> DataFrame | None:
         rows = self.pieces.frame
@@ -147,20 +215,28 @@ class Bests(Growing):
             F.lit(None).cast(spark_type(column.type)).alias(name)
             for name, column in zip(self.names, self.relation.columns, strict=True)
         ]
-        return spark.range(1).select(*nulls, F.array().cast("array<bigint>").alias("support"))
+        support = F.array().cast("array<bigint>").alias("support")
+        return spark.range(1).select(*nulls, *([support] if self.proved else []))
+
+    @property
+    def _supports(self) -> list[str]:
+        return [_support_of(name) for name in self.functions] if self.proved else []
+
+    def _with_supports(self, rows: DataFrame) -> DataFrame:
+        """Numbered rows, with what each of their values rests on."""
+        return rows.select("id", *self.names, *(F.col("support").alias(name) for name in self._supports))
 
     def _best(self, rows: DataFrame) -> DataFrame:
         chosen: list[Column] = []
-        for name, function in self._functions.items():
-            support = _support_of(name)
+        for name, function in self.functions.items():
             best, best_by = (F.min, F.min_by) if function == "min" else (F.max, F.max_by)
-            # A group without any value rests on the first row that it has.
-            chosen += (
-                best(name).alias(name),
-                F.coalesce(best_by(support, name), F.first(support)).alias(support),
-            )
+            chosen.append(best(name).alias(name))
+            if self.proved:
+                # A group without any value rests on the first row that it has.
+                support = _support_of(name)
+                chosen.append(F.coalesce(best_by(support, name), F.first(support)).alias(support))
         grouped = rows.groupBy("id", *self.keys).agg(*chosen)
-        return grouped.select("id", *self.names, *(_support_of(name) for name in self._functions))
+        return grouped.select("id", *self.names, *self._supports)
 
 
 def _support_of(name: str) -> str:

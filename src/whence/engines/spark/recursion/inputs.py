@@ -27,12 +27,16 @@ class Inputs:
     ) -> None:
         self._frames: dict[str, DataFrame] = {}
         self._kept: dict[str, Checkpoint] = {}
+        self._rows: dict[str, int] = {}
         self.owing = False
         for name in names:
             self._prepare(relations[name], frames[name])
 
     def __getitem__(self, name: str) -> DataFrame:
         return self._frames[name]
+
+    def rows(self, name: str) -> int:
+        return self._rows[name]
 
     def is_small(self, name: str) -> bool:
         return name not in self._kept
@@ -49,6 +53,7 @@ class Inputs:
             present = frame.observe(counted, F.min("n").alias("least")).where("n > 0")
         rows = present.select(*columns, tuple_id(relation.name, [F.col(name) for name in columns]).alias("id"))
         kept = checkpoint(rows)
+        self._rows[relation.name] = kept.rows
         if not relation.distinct:
             self.owing = self.owing or (counted.get["least"] or 0) < 0
         if kept.rows > SMALL:

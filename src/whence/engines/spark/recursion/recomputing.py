@@ -62,8 +62,12 @@ def recompute(
         for rows in before.values():
             rows.release()
         before = after
-    support = F.array(F.lit(UNPROVED).cast("bigint")).alias("support")
-    return {name: rows.frame.drop("n").select("*", support) for name, rows in before.items()}
+    return {name: marked(rows.frame.drop("n"), UNPROVED) for name, rows in before.items()}
+
+
+def marked(rows: DataFrame, mark: int) -> DataFrame:
+    """Rows that have no support, but a mark in its place."""
+    return rows.withColumn("support", F.array(F.lit(mark).cast("bigint")))
 
 
 def _schema(relation: Relation) -> StructType:

@@ -1,0 +1,1 @@
+"""From a program to rules that every node can run on what it holds."""

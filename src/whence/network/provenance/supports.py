@@ -1,0 +1,57 @@
+"""Absorption provenance spelled out: per row its minimal supports, each a varint n and n varint tuple ids."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import reduce
+
+from whence.network.provenance.annotations import Tuple
+from whence.network.values import DamagedError, Reader, Writer
+from whence.semirings.absorption import Antichain
+from whence.semirings.supports import Supports
+
+
+class SupportSets:
+    def __init__(self) -> None:
+        self._supports = Supports()
+
+    def leaf(self, tuple_id: int) -> Antichain:
+        return self._supports.variable(tuple_id)
+
+    def derived(self, head: Tuple, rule: int, body: Sequence[Antichain]) -> Antichain:  # noqa: ARG002 - leaves count
+        return reduce(self._supports.times, body, self._supports.one)
+
+    def plus(self, left: Antichain, right: Antichain) -> Antichain:
+        return self._supports.plus(left, right)
+
+    def without(self, annotation: Antichain, ids: Collection[int]) -> Antichain:
+        return self._supports.without(annotation, ids)
+
+    def is_zero(self, annotation: Antichain) -> bool:
+        return not annotation
+
+    def leaves(self, annotation: Antichain) -> Iterable[int]:
+        return {tuple_id for support in annotation for tuple_id in support}
+
+    def write(self, annotations: Sequence[Antichain]) -> bytes:
+        writer = Writer()
+        for annotation in annotations:
+            writer.varint(len(annotation))
+            for support in sorted(map(sorted, annotation)):
+                writer.varint(len(support))
+                for tuple_id in support:
+                    writer.varint(tuple_id)
+        return bytes(writer.data)
+
+    def read(self, data: bytes, count: int) -> list[Antichain]:
+        reader = Reader(data)
+        annotations = [
+            frozenset([frozenset([reader.varint() for _ in range(reader.count())]) for _ in range(reader.count())])
+            for _ in range(count)
+        ]
+        if not reader.is_done:
+            raise DamagedError("something follows the last annotation")
+        return annotations
+
+    def arrange(self, order: Sequence[int]) -> None:
+        """Sets have no order."""

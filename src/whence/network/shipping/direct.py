@@ -1,0 +1,35 @@
+"""Ship everything at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Generic, TypeVar
+
+from whence.network.outbox import Outbox
+from whence.network.shipping.ship import Target
+from whence.network.values import Writer
+
+A = TypeVar("A")
+
+
+class Direct(Generic[A]):
+    def __init__(self, outbox: Outbox[A]) -> None:
+        self._outbox = outbox
+
+    def offer(self, target: Target, annotation: A) -> None:
+        self._outbox.derived(*target, annotation)
+
+    def retract(self, target: Target, last: bool) -> None:  # noqa: ARG002 - nothing is remembered
+        self._outbox.deleted(*target)
+
+    def strike(self, ids: Collection[int]) -> None:
+        """What was sent is struck where it went."""
+
+    def start_over(self, relations: Collection[str]) -> None:
+        """Nothing is remembered."""
+
+    def flush(self) -> bool:
+        return False
+
+    def write(self, writer: Writer) -> None:
+        """Nothing is kept."""

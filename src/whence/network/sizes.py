@@ -1,0 +1,39 @@
+"""How much nodes hold, in bytes of a message."""
+
+from __future__ import annotations
+
+from whence.network.recursion.part import RecursivePart
+from whence.network.values import Writer
+from whence.network.world import World
+
+
+def state_size(world: World, number: int) -> int:
+    writer = Writer()
+    node = world.nodes.get(number)
+    if node is None:
+        return 0
+    for held in node.all_held.values():
+        for row in held.store.counts:
+            writer.row(row)
+    for part in world.recursive_parts(number):
+        for copy in part.shared.own_copies:
+            for row in part.own[copy].counts:
+                writer.row(row)
+        writer.block(node.annotations.write(list(part.notes.values())))
+        part.ship.write(writer)
+    return len(writer.data)
+
+
+def provenance_size(world: World) -> float:
+    sizes = [
+        len(part.node.annotations.write([annotation]))
+        for number in world.nodes
+        for part in world.recursive_parts(number)
+        for (relation, _), annotation in part.notes.items()
+        if _is_home(part, relation)
+    ]
+    return sum(sizes) / len(sizes) if sizes else 0.0
+
+
+def _is_home(part: RecursivePart[object], relation: str) -> bool:
+    return relation in part.shared.copies

@@ -44,6 +44,8 @@ BEGINNING = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 # Event time goes on by so much with each file of reports.
 SECONDS_PER_FILE = 2
 MEGABYTE = 1e6
+# Change feeds go back so far. Until there are as many versions, files get more.
+KEPT_VERSIONS = 200
 
 
 @dataclass(frozen=True)
@@ -85,8 +87,9 @@ def run(sizes: Sizes) -> Report:
         f"transit-stub networks of {sizes.nodes} nodes that come, go and change their costs, {sizes.links_per_file} in "
         f"a file, and {sizes.reports_per_file} reports in a file, which expire after a minute of event time. Three "
         f"views follow: which nodes reach which, what the cheapest paths from gateways cost, and how busy networks "
-        f"are. The amount of data stays the same, and so should all else. Spark runs on the two processors of this "
-        f"machine, with 1 GB for the JVM, which collects its garbage before every sample.",
+        f"are. Change feeds go back {KEPT_VERSIONS} versions. The amount of data stays the same, and so should all "
+        f"else. Spark runs on the two processors of this machine, with 1 GB for the JVM, which collects its garbage "
+        f"before every sample.",
     )
     with tempfile.TemporaryDirectory() as name:
         samples = soak(Path(name), sizes)
@@ -109,7 +112,7 @@ def run(sizes: Sizes) -> Report:
 
 def soak(directory: Path, sizes: Sizes) -> Samples:
     spark = local_spark()
-    db: Any = whence.connect(directory / "state", engine="spark")
+    db: Any = whence.connect(directory / "state", engine="spark", keep_versions=KEPT_VERSIONS)
     networks = Networks(Random(3), sizes)  # noqa: S311 - chance is not a secret here
     db.execute(PROGRAM)
     db.insert("node", [(node, node // sizes.nodes) for node in range(sizes.networks * sizes.nodes)])

@@ -16,7 +16,7 @@ from whence.engines.local.counting.rules import RuleDeltas
 from whence.engines.local.counting.sources import Change
 from whence.engines.local.counting.tally import Tally
 from whence.engines.local.counting.view import View
-from whence.engines.local.store import Readable
+from whence.engines.local.store import Key, Readable
 from whence.engines.spark.state import Counted, Known
 from whence.incremental.body import Body
 from whence.model.rules import Rule
@@ -120,6 +120,7 @@ class PagedGroups(Groups):
                 yield number, kind
 
     def outcome(self) -> Outcome:
+        self._expect()
         seen = self.change()
         groups: dict[Row, Totals | None] = {}
         members: dict[int, dict[Row, int]] = {}
@@ -128,6 +129,14 @@ class PagedGroups(Groups):
             self._collect_members(key, change, members)
             groups[key] = self._totals(key, state, change)
         return Outcome(seen, seen, groups, {number: delta for number, delta in members.items() if delta})
+
+    def _expect(self) -> None:
+        """All groups that change are going to be looked up."""
+        keys: list[Key] = [group[0] if len(group) == 1 else group for group in self._changes]
+        positions = tuple(range(self._stored.relation.arity))
+        self._stored.expect(positions, keys)
+        for members in self._members.values():
+            members.expect(positions, keys)
 
     def _settled(self, group: Row) -> Group | None:
         totals = self._stored.get(group)

@@ -6,7 +6,7 @@ both, so that the overlay never grows to more than a fraction of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from whence.engines.local.store import Key, Store
@@ -32,6 +32,9 @@ class Counted:
     @property
     def overlay_rows(self) -> Mapping[Row, int]:
         return self.overlay.counts
+
+    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
+        self.base.expect(positions, keys)
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         changed = self.overlay.matching(positions, key)
@@ -86,6 +89,9 @@ class Present:
     def counts(self) -> Mapping[Row, int]:
         return _Presence(self._state.counts)
 
+    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
+        self._state.expect(positions, keys)
+
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         found = self._state.matching(positions, key)
         return {row: 1 for row, count in found.items() if count > 0}
@@ -136,6 +142,9 @@ class Known(Generic[P]):
     @property
     def overlay_rows(self) -> Mapping[Row, P | None]:
         return self.overlay
+
+    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
+        self.base.expect(positions, keys)
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         return dict.fromkeys(self.find(positions, key), 1)

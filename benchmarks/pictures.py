@@ -181,11 +181,16 @@ def soak(results: Mapping[str, Result]) -> Any:
             # Single commits are dots, since they differ as much as what they change does.
             style = {"linestyle": "none", "marker": ".", "alpha": 0.4} if unit == "s" else {"linewidth": 1.6}
             axes.plot(minutes, values, color=colour, label=what, **style)
-        axes.set_ylim(bottom=0)
-        axes.yaxis.set_major_formatter(readable_time() if unit == "s" else FuncFormatter(lambda y, _: f"{y:,.0f}"))
+        if unit == "s":
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(readable_time())
+        else:
+            highest = max(value for what in names for _, value in series[what, unit])
+            axes.set_ylim(0, 1.4 * highest)
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}"))
         axes.grid(color=FAINT, alpha=0.25)
         axes.set_title(title, fontsize=11)
-        axes.legend(fontsize=8, loc="lower right")
+        axes.legend(fontsize=8, loc="upper right")
     for axes in panels[1]:
         axes.set_xlabel("minutes")
     figure.suptitle("Following streams for a long time", x=0.01, ha="left", fontsize=13)
@@ -200,7 +205,7 @@ def readable_time() -> FuncFormatter:
 SOAKED = (
     ("memory, MB", "MB", ("JVM, resident", "Python, resident", "JVM, live after a collection")),
     ("on disk, MB", "MB", ("files of the database",)),
-    ("the time of a commit", "s", ("a commit of links", "a commit of reports")),
+    ("the time of a commit, logarithmic", "s", ("a commit of links", "a commit of reports")),
     ("rows that views and tables keep", "rows", ("rows in bases", "rows that have changed since")),
 )
 

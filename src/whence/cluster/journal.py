@@ -27,6 +27,11 @@ from whence.session.session import renewed
 # An overlay is folded into its base when it has grown to this part of it, and to so many rows.
 COMPACTED_AT = 0.1
 SMALL_OVERLAY = 20_000
+# A base has up to so many segments, and more only as long as those after the first have few rows.
+FEW_SEGMENTS = 16
+MOST_SEGMENTS = 64
+# A log is written anew when it has so many times the rows that have really changed.
+LONG_WINDED = 3
 
 
 class ClusterJournal:
@@ -69,21 +74,40 @@ class ClusterJournal:
         self.batches = {}
 
     def compact(self) -> Collection[str]:
-        """Fold overlays that have grown large into their bases, and say which."""
+        """Write new bases where much has changed since, or came in many parts, and say for which states.
+
+        Logs are written anew where rows have come and gone so often that most of what they say is of no account.
+        """
         registry = self._engine.registry
         kept: dict[str, DataFrame] = {}
         tables: dict[str, NewTable] = {}
         for name in registry.names():
-            state = registry[name]
-            if len(state.overlay_rows) > max(SMALL_OVERLAY, COMPACTED_AT * len(state.base)):
+            if self._has_aged(name):
                 kept[name] = self._home.keep(name, registry.frame(name))
                 codec = registry.codec(name)
                 tables[name] = NewTable(codec.kind, codec.columns, (self._home.segment(kept[name]),))
+            elif self._is_long_winded(name):
+                tables[name] = _whole(self._engine, self._home, name)
         if tables:
             self._storage.rewrite(tables)
         for name, frame in kept.items():
             registry.change(name, Replaced(frame, self._home.rows(frame)))
-        return tables.keys()
+        return kept.keys()
+
+    def _has_aged(self, name: str) -> bool:
+        state = self._engine.registry[name]
+        if len(state.overlay_rows) > max(SMALL_OVERLAY, COMPACTED_AT * len(state.base)):
+            return True
+        frames = self._engine.registry.kept_frames(name)
+        if len(frames) <= FEW_SEGMENTS:
+            return False
+        first, *others = (self._home.rows(frame) for frame in frames)
+        return len(frames) > MOST_SEGMENTS or sum(others) > COMPACTED_AT * first
+
+    def _is_long_winded(self, name: str) -> bool:
+        table = self._storage.current.tables.get(name)
+        written = 0 if table is None else sum(log.rows for log in table.logs)
+        return written > max(SMALL_OVERLAY, LONG_WINDED * len(self._engine.registry[name].overlay_rows))
 
     def close(self) -> None:
         self._storage.close()
@@ -143,7 +167,7 @@ class _Writing:
             known = self._known.get(name)
             is_new = known is None or known.columns != registry.codec(name).columns
             if is_new or any(isinstance(each, Replaced) for each in changes):
-                self.tables[name] = self._whole(name)
+                self.tables[name] = _whole(self._engine, self._home, name)
                 continue
             for change in changes:
                 if isinstance(change, Appended):
@@ -165,10 +189,9 @@ class _Writing:
             else:
                 self.feed[name] = self._engine.delta_codec(name).encode(delta)
 
-    def _whole(self, name: str) -> NewTable:
-        """A state that is new, or has a new base: all there is to it."""
-        registry = self._engine.registry
-        state = registry[name]
-        segments = tuple(self._home.segment(frame) for frame in registry.kept_frames(name))
-        overlay = registry.codec(name).encode(state.overlay_rows)
-        return NewTable(registry.codec(name).kind, registry.codec(name).columns, segments, overlay)
+
+def _whole(engine: SparkEngine, home: StorageHome, name: str) -> NewTable:
+    """All there is to a state."""
+    codec = engine.registry.codec(name)
+    segments = tuple(home.segment(frame) for frame in engine.registry.kept_frames(name))
+    return NewTable(codec.kind, codec.columns, segments, codec.encode(engine.registry[name].overlay_rows))

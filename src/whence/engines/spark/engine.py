@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,12 +16,13 @@ from whence.engines.local.store import Key
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.engines.spark.absorption import RebuildError
 from whence.engines.spark.components import ComponentPlan, plan_for
+from whence.engines.spark.contents import Contents
 from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.fetching import Fetcher
 from whence.engines.spark.followed import Cluster, Derivation, Followed, small_delta
 from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame, difference, negated, summed
 from whence.engines.spark.lost_rows import begun_anew_when_lost
-from whence.engines.spark.paging import DEFAULT_PAGING, Paging, TooLargeError
+from whence.engines.spark.paging import DEFAULT_PAGING, Paging, Question, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
 from whence.engines.spark.recursive import FAILING
 from whence.engines.spark.registry import (
@@ -36,7 +36,6 @@ from whence.engines.spark.registry import (
     Stored,
     readable,
 )
-from whence.engines.spark.types import rows_from_arrow
 from whence.engines.spark.work import Ledger, Work
 from whence.errors import EvaluationError, WhenceError
 from whence.model.program import Program
@@ -157,7 +156,7 @@ class SparkEngine:
         return effects.seen
 
     def counts(self, relation: str) -> Mapping[Row, int]:
-        return _Contents(self, relation)
+        return Contents(self, relation)
 
     def metrics(self) -> Mapping[str, int | float]:
         return self._ledger.metrics()
@@ -275,9 +274,11 @@ class SparkEngine:
     def _ask(self, states: Sequence[str], registry: Registry | None = None, view: str | None = None) -> bool:
         """Fetch what states miss; False if it is nothing."""
         questions = (registry or self.registry).questions(states)
-        if questions:
+        if any(isinstance(each, Question) for each in questions):
             with self._ledger.phase(view or states[0], "fetch what the change touches"):
                 self._fetcher.ask(questions)
+        else:
+            self._fetcher.ask(questions)
         return bool(questions)
 
     def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
@@ -364,36 +365,3 @@ def _of_tables(update: Update) -> Effects:
 def _is_redefined(name: str, before: Analysis, after: Analysis) -> bool:
     """Whether a relation was there already, with the same columns."""
     return name in before.relations and before.relations[name].columns == after.relations[name].columns
-
-
-class _Contents(Mapping[Row, int]):
-    """The rows of a relation: looked up one by one, or brought here as a whole."""
-
-    def __init__(self, engine: SparkEngine, name: str) -> None:
-        self._engine = engine
-        self._name = name
-
-    def __getitem__(self, row: Row) -> int:
-        self._engine.expect(self._name, [row])
-        return readable(self._engine.registry[self._name], self._engine.relation(self._name)).counts[row]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._all)
-
-    def items(self) -> ItemsView[Row, int]:
-        return self._all.items()
-
-    def values(self) -> ValuesView[int]:
-        return self._all.values()
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    @cached_property
-    def _all(self) -> Mapping[Row, int]:
-        state = self._engine.registry[self._name]
-        if state.base.segments is None:
-            return dict(readable(state, self._engine.relation(self._name)).counts)
-        table = self._engine.frame(self._name).toArrow()
-        rows = rows_from_arrow(table, self._engine.relation(self._name))
-        return dict(zip(rows, table.column("n").to_pylist(), strict=True))

@@ -153,6 +153,12 @@ class Known(Generic[P]):
         """Other things are known of rows."""
         self._index.apply({row: 1 for row in rows if row not in self.overlay})
         self.overlay.update(rows)
+        if self.base.segments is None:
+            # Without a base there is nothing that a row could be gone from.
+            gone = [row for row, known in rows.items() if known is None]
+            self._index.apply(dict.fromkeys(gone, -1))
+            for row in gone:
+                del self.overlay[row]
 
     def replace(self, segments: Segments[P]) -> None:
         """A new base has everything."""

@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.cluster.home import StorageHome
 from whence.cluster.overlays import overlay_frame
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import as_seen, column_names, delta_frame, overlaid, summed
+from whence.engines.spark.frames import FrameDelta, as_seen, column_names, delta_frame, overlaid, summed
 from whence.engines.spark.registry import COUNTS
 from whence.engines.spark.storage.segments import read_segment
 from whence.engines.spark.storage.store import Storage
 from whence.model.schema import Relation
-from whence.model.updates import CountedDelta, Delta
+from whence.model.updates import Delta
 
 # So many small changes are put on top of a view before it is made anew.
 MOST_CHANGES = 30
@@ -131,7 +131,7 @@ def _newest(relation: Relation, base: DataFrame | None, overlay: DataFrame, know
 
 
 def _is_large(change: Delta) -> bool:
-    return isinstance(change, CountedDelta) or len(change) > LARGE_CHANGE
+    return isinstance(change, FrameDelta) or len(change) > LARGE_CHANGE
 
 
 def _quoted(name: str) -> str:

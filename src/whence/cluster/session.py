@@ -18,6 +18,7 @@ from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.registry import Stored
 from whence.engines.spark.storage.store import Storage
 from whence.errors import StateError, UnsupportedError
+from whence.incremental.keyed import key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit, Delta
@@ -95,7 +96,7 @@ class ClusterSession(Session):
         relation = change.relation
         key = key_of(relation)
         if key is not None:
-            positions = _key_positions(relation)
+            positions = key_positions(relation)
             self.spark_engine.expect_keys(relation.name, positions, map(key, change.rows))
         elif relation.distinct or isinstance(change, Delete):
             self.spark_engine.expect(relation.name, change.rows)
@@ -190,7 +191,7 @@ class _Keys(Mapping[Key, Row]):
     def __init__(self, engine: SparkEngine, relation: Relation) -> None:
         self._engine = engine
         self._relation = relation
-        self._positions = _key_positions(relation)
+        self._positions = key_positions(relation)
 
     def __getitem__(self, key: Key) -> Row:
         row = self._engine.holder(self._relation.name, self._positions, key)
@@ -205,7 +206,3 @@ class _Keys(Mapping[Key, Row]):
 
     def __len__(self) -> int:
         return len(self._engine.counts(self._relation.name))
-
-
-def _key_positions(relation: Relation) -> tuple[int, ...]:
-    return tuple(relation.column_names.index(name) for name in relation.key)

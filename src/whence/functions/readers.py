@@ -6,8 +6,10 @@ import datetime
 import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import repeat
 from typing import Any, TypeAlias
 
+from whence.functions.numeric import CONTEXT
 from whence.functions.values import check_value
 from whence.model import types
 from whence.model.schema import Column
@@ -96,12 +98,13 @@ def _all_plain(column: Column) -> tuple[type, ArePlain]:
 def _plain_decimals(unit: Decimal, limit: Decimal) -> ArePlain:
     def are_plain(values: Sequence[Decimal]) -> bool:
         # The first test comes first, because NaN, which has no place in the order, fails it.
-        return (
-            all(map(unit.same_quantum, values))
-            and -limit < min(values)
-            and max(values) < limit
-            and (not any(map(Decimal.is_signed, values)) or all(values))
-        )
+        if not all(map(CONTEXT.same_quantum, values, repeat(unit))):
+            return False
+        least = min(values)
+        if not (-limit < least and max(values) < limit):
+            return False
+        # A zero may be a negative one.
+        return least > 0 or not any(map(Decimal.is_signed, values)) or all(values)
 
     return are_plain
 

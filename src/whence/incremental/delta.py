@@ -21,32 +21,32 @@ from whence.model.rules import Atom, Literal, Negation
 
 
 class State(Enum):
-    """Which rows of a relation a literal reads. A negation that is KEPT holds both before and after."""
+    """Which rows of a changed relation a literal reads, beside a changed row of the trigger.
 
-    OLD = "old"
+    KEPT are those that do not change; a negation that is KEPT holds both before and after. With ITS the literal reads
+    the relation as it was, for a row that goes, and as it will be, for one that comes.
+    """
+
     KEPT = "kept"
-    NEW = "new"
+    ITS = "its"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One summand: the literal whose change it starts from, its sign, and what the other changed literals read.
+    """Two summands: the literal whose change they start from, and what the other changed literals read.
 
-    The trigger yields its changed rows as they were before if the sign is -1, and as they are after if it is 1.
     Literals that are not mentioned have not changed.
     """
 
     trigger: int
-    sign: int
     states: Mapping[int, State]
 
 
 def delta_parts(changed: Sequence[int]) -> Iterator[Part]:
     """The summands of a rule's delta when these of its literals change."""
     for place, trigger in enumerate(changed):
-        kept = dict.fromkeys(changed[:place], State.KEPT)
-        for sign, after in ((-1, State.OLD), (1, State.NEW)):
-            yield Part(trigger, sign, kept | dict.fromkeys(changed[place + 1 :], after))
+        kept, its = dict.fromkeys(changed[:place], State.KEPT), dict.fromkeys(changed[place + 1 :], State.ITS)
+        yield Part(trigger, kept | its)
 
 
 def relation_of(literal: Literal) -> str | None:

@@ -35,6 +35,11 @@ def make_plan(body: Body, size: Size, trigger: int | None = None, bound: Sequenc
     return _Planning(body, size, bound).plan(trigger)
 
 
+def make_delta_plan(body: Body, size: Size, trigger: int) -> Plan:
+    """The plan that starts from a change of the literal: the first slot tells how often its row comes or goes."""
+    return _Planning(body, size, (), changes=True).plan(trigger)
+
+
 @dataclass(frozen=True, slots=True)
 class _Key:
     """The value that a column must have. `test` is the condition that says so, if it is not the atom itself, and
@@ -47,7 +52,7 @@ class _Key:
 
 
 class _Planning:
-    def __init__(self, body: Body, size: Size, bound: Sequence[str]) -> None:
+    def __init__(self, body: Body, size: Size, bound: Sequence[str], *, changes: bool = False) -> None:
         self.body = body
         self.size = size
         self.types = dict(body.types)
@@ -56,8 +61,9 @@ class _Planning:
         self.next_number = len(body.parts)
         self.steps: list[Step] = []
         self.slots = {name: slot for slot, name in enumerate(bound)}
-        self.width = len(bound)
-        self.counts: list[int] = []
+        self.width = len(bound) + changes
+        self.counts: list[int] = [0] if changes else []
+        self.changes = changes
 
     def plan(self, trigger: int | None) -> Plan:
         if trigger is not None:
@@ -131,7 +137,8 @@ class _Planning:
                 raw = self.column_variable(number, position, column)
                 binds[raw.name] = position
                 widened.append((term.name, Cast(raw, self.types[term.name].type, span=term.span)))
-        counted = not relation.distinct
+        # The trigger of a change has its own slot for that.
+        counted = not relation.distinct and not (self.changes and not self.steps)
         self.steps.append(
             Probe(
                 number,

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
 from typing import TypeAlias
 
 from whence.errors import DataError
+from whence.incremental.keyed import KNOWN_RELATIONS, Key, key_positions
 from whence.model.schema import Relation
-from whence.model.types import Row, Value
-from whence.model.updates import Update
+from whence.model.types import Row
+from whence.model.updates import Delta, Update
 from whence.session.clock import Clock
+from whence.session.keyed import KeyedChanges
 from whence.session.lifetimes import Arrival, Departure, expiry
 from whence.session.windows import Window, WindowDraft
 from whence.sources.columns import listed
 from whence.sources.rows import row_text
 
-# The values of the key columns, without a tuple around them if there is only one.
-Key: TypeAlias = "Value | tuple[Value, ...]"
+__all__ = ["ROW", "Contents", "Draft", "Key", "Place", "TableDraft", "key_of"]
 
 # What a row goes by in a message, by its index.
 Place: TypeAlias = Callable[[int], str]
 ROW: Place = "rows[{}]".format
-
-KNOWN_RELATIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +49,36 @@ class TableDraft:
         self.clock = clock
         # All rows of a commit arrive at once.
         self.now = clock.now
-        self.delta: dict[Row, int] = {}
-        # What became of the keys that changed: their row, or None for one that is free.
-        self.keys: dict[Key, Row | None] = {}
+        # What was changed: by key, or by row in a table without one.
+        self._counts: dict[Row, int] = {}
+        key = key_of(self.relation)
+        self._keyed = None if key is None else KeyedChanges(self.relation, contents.keys, key)
         self.events: list[Arrival | Departure] = []
         self.window = None if contents.window is None else WindowDraft(contents.window, self.relation)
         self.expired = 0
         self.evicted = 0
-        self._key_of = key_of(self.relation)
         self._place = ROW
         self._is_plain = self.relation.ttl is None and self.window is None
 
-    def present(self, row: Row) -> int:
-        if self._key_of is not None:
-            return int(self._holder(self._key_of(row)) == row)
-        return self.contents.counts.get(row, 0) + self.delta.get(row, 0)
+    @property
+    def delta(self) -> Delta:
+        """How often each row comes or goes."""
+        return self._counts if self._keyed is None else self._keyed.delta
 
-    def insert(self, rows: Iterable[Row], place: Place = ROW) -> None:
+    @property
+    def keys(self) -> Mapping[Key, Row | None]:
+        """What became of the keys that changed: their row, or None for one that is free."""
+        return {} if self._keyed is None else self._keyed.after
+
+    def present(self, row: Row) -> int:
+        if self._keyed is not None:
+            return int(self._keyed.holder(row) == row)
+        return self.contents.counts.get(row, 0) + self._counts.get(row, 0)
+
+    def insert(self, rows: Sequence[Row], place: Place = ROW) -> None:
         """`place` names a row in a message by its number."""
         self._place = place
-        if self._key_of is not None and self._is_plain:
-            self._insert_by_key(rows, self._key_of)
+        if self._keyed is not None and self._is_plain and self._keyed.take_all(rows):
             return
         for index, row in enumerate(rows):
             leaves = None if self.relation.ttl is None else expiry(self.relation, row, self.now)
@@ -85,10 +93,9 @@ class TableDraft:
             if self.window is not None:
                 self._make_room(self.window.insert(row))
 
-    def delete(self, rows: Iterable[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
+    def delete(self, rows: list[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
         self._place = place
-        if self._key_of is not None and self._is_plain:
-            self._delete_by_key(rows, self._key_of, ignore_missing=ignore_missing)
+        if self._keyed is not None and self._is_plain and self._keyed.free_all(rows):
             return
         for index, row in enumerate(rows):
             if self.present(row):
@@ -119,43 +126,18 @@ class TableDraft:
 
     def _add(self, row: Row, copies: int) -> None:
         """So many copies come or go. Of a row with a key there is one or none."""
-        total = self.delta.pop(row, 0) + copies
+        if self._keyed is not None:
+            (self._keyed.take if copies > 0 else self._keyed.free)(row)
+            return
+        total = self._counts.pop(row, 0) + copies
         if total:
-            self.delta[row] = total
-        if self._key_of is not None:
-            self.keys[self._key_of(row)] = row if copies > 0 else None
-
-    def _insert_by_key(self, rows: Iterable[Row], key_of: Callable[[Row], Key]) -> None:
-        """What `insert` does if there is nothing to think of but the key: most tables, and many rows."""
-        changed, stored, delta = self.keys, self.contents.keys, self.delta
-        for index, row in enumerate(rows):
-            key = key_of(row)
-            holder = changed[key] if key in changed else stored.get(key)
-            if holder is None:
-                changed[key] = row
-                if delta.pop(row, 0) == 0:
-                    delta[row] = 1
-            elif holder != row:
-                raise self._conflict(row, holder, index)
-
-    def _delete_by_key(self, rows: Iterable[Row], key_of: Callable[[Row], Key], *, ignore_missing: bool) -> None:
-        changed, stored, delta = self.keys, self.contents.keys, self.delta
-        for index, row in enumerate(rows):
-            key = key_of(row)
-            holder = changed[key] if key in changed else stored.get(key)
-            if holder is not None and holder == row:
-                changed[key] = None
-                # Of two equal rows, the one that is stored is quicker to find again.
-                if delta.pop(holder, 0) == 0:
-                    delta[holder] = -1
-            elif not ignore_missing:
-                raise self._missing(row, index)
+            self._counts[row] = total
 
     def _is_there(self, row: Row, index: int) -> bool:
         """Whether a row that comes adds nothing to a set. Raises where another one has its key."""
-        if self._key_of is None:
+        if self._keyed is None:
             return self.relation.distinct and self.present(row) > 0
-        holder = self._holder(self._key_of(row))
+        holder = self._keyed.holder(row)
         if holder is None:
             return False
         if holder != row:
@@ -175,10 +157,6 @@ class TableDraft:
             related=[(f"the row with that key is {row_text(holder)}", None)],
             hint="delete that row first; in the same batch the two make an update",
         )
-
-    def _holder(self, key: Key) -> Row | None:
-        """The row that has a key by now."""
-        return self.keys[key] if key in self.keys else self.contents.keys.get(key)
 
 
 class Draft:
@@ -212,4 +190,4 @@ def key_of(relation: Relation) -> Callable[[Row], Key] | None:
     """What takes the key out of a row, or None for a relation without one."""
     if not relation.key:
         return None
-    return itemgetter(*[relation.column_names.index(name) for name in relation.key])
+    return itemgetter(*key_positions(relation))

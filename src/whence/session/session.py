@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from whence.analysis.analyze import analyze
 from whence.engines.engine import Engine
+from whence.incremental.keyed import KeyedRows
 from whence.model.program import Program
 from whence.model.schema import Relation, is_auxiliary
 from whence.model.types import Row, Type
@@ -96,7 +97,7 @@ class Session:
             self.engine.define(analysis, functions, Update())
         for name, table in state.tables.items():
             key = key_of(relations[name])
-            if key is not None:
+            if key is not None and not isinstance(self.engine.counts(name), KeyedRows):
                 self._keys[name] = {key(row): row for row in table.counts}
             if relations[name].ttl is not None:
                 self._lifetimes[name] = restored_lifetimes(relations[name], table.counts, table.leaves)
@@ -128,7 +129,8 @@ class Session:
         window = self._windows.get(relation.name)
         if window is None and relation.window is not None:
             window = Window(relation)
-        return Contents(relation, counts, self._keys.get(relation.name, {}), window)
+        keys = counts.by_key if isinstance(counts, KeyedRows) else self._keys.get(relation.name, {})
+        return Contents(relation, counts, keys, window)
 
     def _change(
         self,
@@ -239,20 +241,27 @@ class Session:
         self.history.trim(self.version)
 
     def _commit(self, seen: Mapping[str, Delta], timestamp: datetime.datetime, draft: Draft, started: float) -> Commit:
-        sizes = {name: totals(delta) for name, delta in seen.items()}
+        inserted: dict[str, int] = {}
+        deleted: dict[str, int] = {}
+        rows_in = rows_out = 0
+        for name, delta in seen.items():
+            came, went = totals(delta)
+            if came:
+                inserted[name] = came
+            if went:
+                deleted[name] = went
+            if name in self.definitions.views:
+                rows_out += came + went
+            else:
+                rows_in += came + went
+        metrics = {"rows_in": rows_in, "rows_out": rows_out, "expired": draft.expired, "evicted": draft.evicted}
         return Commit(
             version=self.version,
             timestamp=timestamp,
-            inserted={name: inserted for name, (inserted, _) in sizes.items() if inserted},
-            deleted={name: deleted for name, (_, deleted) in sizes.items() if deleted},
+            inserted=inserted,
+            deleted=deleted,
             elapsed=time.perf_counter() - started,
-            metrics={
-                "rows_in": sum(sum(size) for name, size in sizes.items() if name not in self.definitions.views),
-                "rows_out": sum(sum(size) for name, size in sizes.items() if name in self.definitions.views),
-                "expired": draft.expired,
-                "evicted": draft.evicted,
-                **self.engine.metrics(),
-            },
+            metrics={**metrics, **self.engine.metrics()},
         )
 
     def _new_lifetimes(self, relation: Relation) -> Lifetimes:
@@ -260,6 +269,9 @@ class Session:
         return Lifetimes(relation)
 
     def _follow_keys(self, name: str, changed: Mapping[Key, Row | None]) -> None:
+        if isinstance(self.engine.counts(name), KeyedRows):
+            # The rows are where their keys are looked up.
+            return
         keys = self._keys.setdefault(name, {})
         for key, row in changed.items():
             if row is None:
@@ -268,12 +280,13 @@ class Session:
                 keys[key] = row
 
     def _seen(self, deltas: Mapping[str, Delta], definitions: Definitions) -> dict[str, Delta]:
-        visible = (name for name in deltas if not is_auxiliary(name))
-        found = {
-            name: self._readable(name, deltas[name]) if name in definitions.differential else deltas[name]
-            for name in visible
-        }
-        return {name: delta for name, delta in found.items() if delta}
+        found: dict[str, Delta] = {}
+        for name, delta in deltas.items():
+            if not is_auxiliary(name):
+                seen = self._readable(name, delta) if name in definitions.differential else delta
+                if seen:
+                    found[name] = seen
+        return found
 
     def _readable(self, name: str, delta: Delta) -> Delta:
         """What a reader sees of a change. Counts below zero, which differential rules can make, read as zero."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.engines.local.counting_driver import Driver
 from whence.analysis.analyze import analyze
 from whence.engines.engine import Function, Functions
 from whence.engines.local.counting.counting import Counting
-from whence.engines.local.store import Key, Lookup, Store
+from whence.engines.local.store import Key, Store
 from whence.errors import EvaluationError
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Signature
@@ -149,15 +149,10 @@ class CountingStore(Store):
         CountingStore.looked_at += len(found)
         return found
 
-    def lookup(self, positions: tuple[int, ...]) -> Lookup:
-        look_up = super().lookup(positions)
-
-        def counting(key: Key) -> Collection[Row]:
-            found = look_up(key)
-            CountingStore.looked_at += len(found)
-            return found
-
-        return counting
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Collection[Row]]:
+        found = super().matching_all(positions, keys)
+        CountingStore.looked_at += sum(map(len, found))
+        return found
 
 
 @pytest.mark.parametrize(

@@ -36,21 +36,24 @@ def check(aggregate: Fold, function: str, distinct: bool, kind: Type, changes: l
     state = aggregate.empty()
     settled: list[tuple[Value, int]] = []
     for settles, values in changes:
-        change = aggregate.empty()
-        for value, multiplicity in values:
-            aggregate.add(change, value, multiplicity)
-        assert aggregate.result(state, change) == fold(function, distinct, [*settled, *values], result)
+        change = added(aggregate, aggregate.begin(state), values)
+        assert aggregate.result(change) == fold(function, distinct, [*settled, *values], result)
         if settles:
-            aggregate.settle(state, change)
+            state = aggregate.settle(change)
             settled += values
         else:
-            aggregate.undo(state, change)
-    everything_back = aggregate.empty()
-    for value, multiplicity in settled:
-        aggregate.add(everything_back, value, -multiplicity)
-    aggregate.result(state, everything_back)
-    aggregate.settle(state, everything_back)
-    assert aggregate.is_empty(state)
+            aggregate.undo(change)
+    everything_back = added(aggregate, aggregate.begin(state), [(value, -copies) for value, copies in settled])
+    aggregate.result(everything_back)
+    assert aggregate.is_empty(aggregate.settle(everything_back))
+
+
+def added(aggregate: Fold, change: Any, values: list[tuple[Value, int]]) -> Any:
+    """The change with these values, some of which come together."""
+    for at in range(0, len(values), 3):
+        some = values[at : at + 3]
+        change = aggregate.add(change, [value for value, _ in some], [copies for _, copies in some])
+    return change
 
 
 @pytest.mark.parametrize("kind", [INT, DOUBLE, DECIMAL], ids=str)
@@ -85,12 +88,11 @@ def test_a_heap_does_not_grow_with_what_has_gone() -> None:
     aggregate = Extreme("min", INT)
     state = aggregate.empty()
     for value in range(1_000):
-        change = aggregate.empty()
-        aggregate.add(change, -1 if value == 0 else value, 1)
+        change = aggregate.add(aggregate.begin(state), [-1 if value == 0 else value], [1])
         if value > 1:
-            aggregate.add(change, value - 1, -1)
-        assert aggregate.result(state, change) == -1
-        aggregate.settle(state, change)
+            change = aggregate.add(change, [value - 1], [-1])
+        assert aggregate.result(change) == -1
+        state = aggregate.settle(change)
     assert len(state.copies) == 2
     assert len(state.heap) < 50
 
@@ -106,7 +108,6 @@ def test_a_heap_does_not_grow_with_what_has_gone() -> None:
 )
 def test_a_sum_that_does_not_fit(kind: Type, value: Value, message: str) -> None:
     aggregate = Linear("sum", kind, aggregate_type("sum", kind, None))
-    change = aggregate.empty()
-    aggregate.add(change, value, 2)
+    change = aggregate.add(aggregate.begin(aggregate.empty()), [value], [2])
     with pytest.raises(EvaluationError, match=message):
-        aggregate.result(aggregate.empty(), change)
+        aggregate.result(change)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pytest
 
@@ -10,8 +10,10 @@ from whence.analysis.analyze import analyze
 from whence.incremental.body import Body
 from whence.incremental.delta import Part, State, delta_parts
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe
-from whence.incremental.planner import make_plan
+from whence.incremental.planner import make_delta_plan, make_plan
 from whence.lang.datalog.parse import parse_datalog
+from whence.model.rules import Rule
+from whence.model.schema import Relation
 from whence.model.terms import Constant
 from whence.model.types import DATE
 
@@ -24,10 +26,14 @@ SCHEMA = """
 
 
 def plan(rule: str, trigger: int | None = None, bound: Sequence[str] = (), schema: str = SCHEMA) -> Plan:
-    analysis = analyze(parse_datalog(schema + rule))
-    body = Body(analysis.program.rules[-1], analysis.relations, {})
+    body = Body(*_rule(rule, schema), {})
     sizes = {"order_": 1_000, "customer": 100, "item": 10_000, "big": 10_000}
     return make_plan(body, sizes.__getitem__, trigger, bound)
+
+
+def _rule(text: str, schema: str = SCHEMA) -> tuple[Rule, Mapping[str, Relation]]:
+    analysis = analyze(parse_datalog(schema + text))
+    return analysis.program.rules[-1], analysis.relations
 
 
 def shown(made: Plan) -> list[str]:
@@ -129,13 +135,20 @@ def test_constants_in_conditions_are_computed_once() -> None:
 
 
 def test_delta_parts() -> None:
-    kept, old, new = State.KEPT, State.OLD, State.NEW
+    kept, its = State.KEPT, State.ITS
     assert list(delta_parts([0, 2, 4])) == [
-        Part(0, -1, {2: old, 4: old}),
-        Part(0, 1, {2: new, 4: new}),
-        Part(2, -1, {0: kept, 4: old}),
-        Part(2, 1, {0: kept, 4: new}),
-        Part(4, -1, {0: kept, 2: kept}),
-        Part(4, 1, {0: kept, 2: kept}),
+        Part(0, {2: its, 4: its}),
+        Part(2, {0: kept, 4: its}),
+        Part(4, {0: kept, 2: kept}),
     ]
     assert list(delta_parts([])) == []
+
+
+def test_a_change_has_a_slot_for_how_often() -> None:
+    body = Body(*_rule(JOIN), {})
+    made = make_delta_plan(body, lambda _: 10, 0)
+    assert made.counts == (0,)
+    assert made.slots["o"] == 1
+    assert not any(step.counted for step in made.steps if isinstance(step, Probe))
+    # Of the other bags it still matters how often a row is there.
+    assert make_delta_plan(body, lambda _: 10, 1).counts == (0, 4)

@@ -12,7 +12,7 @@ from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.counting.folds import Linear
-from whence.engines.local.counting.groups import Groups
+from whence.engines.local.counting.groups import BINDINGS, Groups
 from whence.engines.local.counting.rules import RuleDeltas
 from whence.engines.local.store import Store
 from whence.engines.reference.evaluate import NO_FUNCTIONS, evaluate
@@ -46,15 +46,8 @@ class Kept(Groups):
     def groups(self) -> dict[Row, tuple[Any, ...]]:
         """Per group its bindings, and the number and total of each linear fold."""
         return {
-            key: (
-                group.bindings,
-                *(
-                    tuple(folded)
-                    for fold, folded in zip(self._folds, group.folded, strict=True)
-                    if isinstance(fold, Linear)
-                ),
-            )
-            for key, group in self._groups.items()
+            key: (state[BINDINGS], *(state[at] for at, fold in self._placed if isinstance(fold, Linear)))
+            for key, state in self._groups.items()
         }
 
     def kind(self, number: int) -> Type:
@@ -67,10 +60,10 @@ class Kept(Groups):
         return {
             number: {
                 (*key, value): copies
-                for key, group in self._groups.items()
-                for value, copies in group.folded[number].copies.items()
+                for key, state in self._groups.items()
+                for value, copies in state[at].copies.items()
             }
-            for number, fold in enumerate(self._folds)
+            for number, (at, fold) in enumerate(self._placed)
             if not isinstance(fold, Linear)
         }
 

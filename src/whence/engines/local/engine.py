@@ -12,6 +12,7 @@ from whence.engines.local.measures import Forest, Meter, Work, Works, metrics
 from whence.engines.local.store import Store, table_store
 from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.incremental.keyed import KeyedRows
 from whence.model.program import Program
 from whence.model.rules import Atom, Comparison, Condition, Negation
 from whence.model.terms import Call, walk
@@ -76,7 +77,9 @@ class LocalEngine:
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)
         if choice is None:
-            return MappingProxyType(self._stores[relation].counts)
+            counts = self._stores[relation].counts
+            # Whoever knows keys can look them up.
+            return counts if isinstance(counts, KeyedRows) else MappingProxyType(counts)
         return choice.maintainer.counts(relation)
 
     def choice(self, relation: str) -> Choice | None:

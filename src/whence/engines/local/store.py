@@ -11,15 +11,17 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias
 
+from whence.incremental.keyed import Key, KeyedDelta, KeyedRows, key_positions
 from whence.model.schema import Relation
-from whence.model.types import Row, Value
+from whence.model.types import Row
 from whence.model.updates import Delta
 
-Key: TypeAlias = "Value | tuple[Value, ...]"
+__all__ = ["Holder", "Index", "Key", "KeyedStore", "Readable", "Store", "index_of", "table_store"]
+
 # Rows by key; per row how often it is there.
 Index: TypeAlias = dict[Key, dict[Row, int]]
-# The rows that hold a key, each once; a mapping to their counts where they can be there more than once.
-Lookup: TypeAlias = Callable[[Key], Collection[Row]]
+# The one row that holds a key, if there is one.
+Holder: TypeAlias = "Callable[[Key], Row | None]"
 
 _NOTHING: Mapping[Row, int] = MappingProxyType({})
 
@@ -34,38 +36,34 @@ class Readable(Protocol):
 
 
 class Store:
-    """Counts per row; never 0. An index is made when it is first asked for, and kept up to date from then on.
+    """Counts per row; never 0. An index is made when it is first asked for, and kept up to date from then on."""
 
-    No two rows have the same values in the columns `key`, if there are any.
-    """
-
-    def __init__(self, counts: Mapping[Row, int] | None = None, key: tuple[int, ...] = ()) -> None:
-        self.counts: dict[Row, int] = dict(counts or {})
+    def __init__(self, counts: Mapping[Row, int] | None = None) -> None:
+        self._counts: dict[Row, int] = dict(counts or {})
         self._indexes: dict[tuple[int, ...], _Index] = {}
-        self._key = key
-        self._by_key: _Index | None = None
+
+    @property
+    def counts(self) -> Mapping[Row, int]:
+        return self._counts
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         """The rows whose columns at these positions hold the key: a bare value for one position, else a tuple.
 
         No positions at all match every row, with the key ().
         """
-        return self._index(positions)[key] if positions else self.counts
+        return self._index(positions)[key] if positions else self._counts
 
-    def lookup(self, positions: tuple[int, ...]) -> Lookup:
-        """What finds the rows by their values at the positions, as `matching` does, until the next change."""
-        if not positions:
-            return lambda _: self.counts
-        if positions != self._key:
-            return self._index(positions).__getitem__
-        if self._by_key is None:
-            key = itemgetter(*positions)
-            self._by_key = _Index((key(row), (row,)) for row in self.counts)
-        return self._by_key.__getitem__
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Collection[Row]]:
+        """The same for many keys. Where rows cannot be there more than once, no counts come with them."""
+        return list(map(self._index(positions).__getitem__, keys)) if positions else [self._counts] * len(keys)
+
+    def holder(self, positions: tuple[int, ...]) -> Holder | None:  # noqa: ARG002 - those with a key do look
+        """What finds the row that holds a key, where there can be but one; None where there can be more."""
+        return None
 
     def apply(self, delta: Delta) -> None:
         """Add a change to the counts and to every index."""
-        counts = self.counts
+        counts = self._counts
         changed: list[tuple[Row, int]] = []
         if counts:
             for row, change in delta.items():
@@ -78,13 +76,58 @@ class Store:
             changed.extend(delta.items())
         for positions, index in self._indexes.items():
             _follow(index, positions, changed)
-        if self._by_key is not None:
-            _follow_key(self._by_key, self._key, changed)
 
     def _index(self, positions: tuple[int, ...]) -> _Index:
         index = self._indexes.get(positions)
         if index is None:
-            index = self._indexes[positions] = _Index(index_of(self.counts, positions))
+            index = self._indexes[positions] = _Index(index_of(self._counts, positions))
+        return index
+
+
+class KeyedStore(Store):
+    """The rows of a relation with a key. They are kept by it alone, and other indexes have keys for rows."""
+
+    def __init__(self, positions: tuple[int, ...]) -> None:
+        super().__init__()
+        self._key = positions
+        self._rows = KeyedRows(positions)
+        self._buckets: dict[tuple[int, ...], dict[Key, dict[Key, Row]]] = {}
+
+    @property
+    def counts(self) -> KeyedRows:
+        return self._rows
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        return dict.fromkeys(self.matching_all(positions, [key])[0], 1) if positions else self._rows
+
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Collection[Row]]:
+        if not positions:
+            return [self._rows.by_key.values()] * len(keys)
+        if positions == self._key:
+            return [() if row is None else (row,) for row in map(self._rows.by_key.get, keys)]
+        return [() if rows is None else rows.values() for rows in map(self._by(positions).get, keys)]
+
+    def holder(self, positions: tuple[int, ...]) -> Holder | None:
+        return self._rows.by_key.get if positions == self._key else None
+
+    def apply(self, delta: Delta) -> None:
+        changes = list(_by_key(delta, self._key, self._rows.key_of))
+        by_key = self._rows.by_key
+        for key, _, after in changes:
+            if after is None:
+                del by_key[key]
+            else:
+                by_key[key] = after
+        for positions, index in self._buckets.items():
+            _follow_keys(index, itemgetter(*positions), changes)
+
+    def _by(self, positions: tuple[int, ...]) -> dict[Key, dict[Key, Row]]:
+        index = self._buckets.get(positions)
+        if index is None:
+            index = self._buckets[positions] = {}
+            value_of = itemgetter(*positions)
+            for key, row in self._rows.by_key.items():
+                index.setdefault(value_of(row), {})[key] = row
         return index
 
 
@@ -97,8 +140,8 @@ class _Index(dict[Key, Any]):
 
 def table_store(relation: Relation) -> Store:
     """An empty store for a base table, whose key is a key because no commit may break it."""
-    names = relation.column_names
-    return Store(key=tuple(sorted(names.index(name) for name in relation.key)))
+    positions = key_positions(relation)
+    return KeyedStore(positions) if positions else Store()
 
 
 def index_of(counts: Mapping[Row, int], positions: Sequence[int]) -> Index:
@@ -125,12 +168,31 @@ def _follow(index: _Index, positions: Sequence[int], changed: Iterable[tuple[Row
             del index[key]
 
 
-def _follow_key(index: _Index, positions: Sequence[int], changed: Sequence[tuple[Row, int]]) -> None:
-    key_of = itemgetter(*positions)
-    # A row may leave after another one with its key has come.
-    for row, count in changed:
-        if not count:
-            del index[key_of(row)]
-    for row, count in changed:
-        if count:
-            index[key_of(row)] = (row,)
+# A key, the row that had it before and the one that has it after, of which not both are None.
+_Change: TypeAlias = "tuple[Key, Row | None, Row | None]"
+
+
+def _by_key(delta: Delta, positions: tuple[int, ...], key_of: Callable[[Row], Key]) -> Iterable[_Change]:
+    if isinstance(delta, KeyedDelta) and delta.positions == positions:
+        return zip(delta.changed, delta.before, delta.after, strict=True)
+    gone = {key_of(row): row for row, change in delta.items() if change < 0}
+    came = {key_of(row): row for row, change in delta.items() if change > 0}
+    return [(key, gone.get(key), came.get(key)) for key in gone | came]
+
+
+def _follow_keys(index: dict[Key, dict[Key, Row]], value_of: Callable[[Row], Key], changes: Iterable[_Change]) -> None:
+    for key, before, after in changes:
+        value = None if after is None else value_of(after)
+        if before is not None and (after is None or value_of(before) != value):
+            old = value_of(before)
+            rows = index[old]
+            if len(rows) > 1:
+                del rows[key]
+            else:
+                del index[old]
+        if after is not None:
+            found = index.get(value)
+            if found is None:
+                index[value] = {key: after}
+            else:
+                found[key] = after

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -11,9 +11,8 @@ from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.counting.extremes import Extreme
 from whence.engines.local.counting.folds import ByValue, Fold, Linear
-from whence.engines.local.counting.groups import Group, Groups
+from whence.engines.local.counting.groups import BINDINGS, ROW, Change, Groups, State
 from whence.engines.local.counting.rules import RuleDeltas
-from whence.engines.local.counting.sources import Change
 from whence.engines.local.counting.tally import Tally
 from whence.engines.local.counting.view import View
 from whence.engines.local.store import Key, Readable
@@ -56,7 +55,6 @@ class PagedCounting:
         stores: Mapping[str, Readable],
         view: PagedView,
     ) -> None:
-        self._stores = stores
         self._view = view
         self._rules = [
             RuleDeltas(body, functions, stores, partial(view.taker, number))
@@ -73,9 +71,8 @@ class PagedCounting:
     def apply(self, deltas: Mapping[str, Delta]) -> Outcome:
         """What becomes of the view."""
         self._view.begin()
-        changes = {name: Change(self._stores[name], delta) for name, delta in deltas.items()}
         for rule in self._rules:
-            rule.apply(changes)
+            rule.apply(deltas)
         return self._view.outcome()
 
 
@@ -120,66 +117,60 @@ class PagedGroups(Groups):
                 yield number, kind
 
     def outcome(self) -> Outcome:
-        self._expect()
         seen = self.change()
         groups: dict[Row, Totals | None] = {}
         members: dict[int, dict[Row, int]] = {}
         for key, change in self._changes.items():
-            state = self._settled(key) or self._empty()
             self._collect_members(key, change, members)
-            groups[key] = self._totals(key, state, change)
+            groups[key] = self._totals(key, change)
         return Outcome(seen, seen, groups, {number: delta for number, delta in members.items() if delta})
 
-    def _expect(self) -> None:
-        """All groups that change are going to be looked up."""
-        keys: list[Key] = [group[0] if len(group) == 1 else group for group in self._changes]
+    def _expect(self, keys: Collection[Row]) -> None:
+        bare: list[Key] = [key[0] if len(key) == 1 else key for key in keys]
         positions = tuple(range(self._stored.relation.arity))
-        self._stored.expect(positions, keys)
+        self._stored.expect(positions, bare)
         for members in self._members.values():
-            members.expect(positions, keys)
+            members.expect(positions, bare)
 
-    def _settled(self, group: Row) -> Group | None:
-        totals = self._stored.get(group)
-        positions = tuple(range(len(group)))
-        key = group[0] if len(group) == 1 else group
+    def _settled(self, key: Row) -> State | None:
+        totals = self._stored.get(key)
+        positions = tuple(range(len(key)))
+        bare = key[0] if len(key) == 1 else key
         # All of it is asked for before anything is missed.
-        values = {number: members.matching(positions, key) for number, members in self._members.items()}
+        values = {number: members.matching(positions, bare) for number, members in self._members.items()}
         if totals is None:
             return None
-        found = self._empty()
-        found.bindings = totals[0]
+        found = [*self._empty()]
+        found[BINDINGS] = totals[0]
         linear = iter(totals[1])
-        for number, fold in enumerate(self._folds):
+        for number, (at, fold) in enumerate(self._placed):
             if isinstance(fold, Linear):
-                found.folded[number][:] = next(linear)
+                found[at] = next(linear)
             else:
-                change = fold.empty()
-                for row, copies in values[number].items():
-                    fold.add(change, row[-1], copies)
-                fold.settle(found.folded[number], change)
-        found.row = self._row(group, found, self._empty())
-        return found
+                kept = values[number]
+                change = fold.begin(found[at])
+                fold.add(change, [row[-1] for row in kept], list(kept.values()))
+                found[at] = fold.settle(change)
+        found[ROW] = self._row(key, self._begin(tuple(found)))
+        return tuple(found)
 
-    def _collect_members(self, key: Row, change: Group, members: dict[int, dict[Row, int]]) -> None:
-        for number, fold in enumerate(self._folds):
+    def _collect_members(self, key: Row, change: Change, members: dict[int, dict[Row, int]]) -> None:
+        for number, (at, fold) in enumerate(self._placed):
             if isinstance(fold, ByValue | Extreme):
-                for value, copies in change.folded[number].copies.items():
+                for value, copies in change[at].copies.items():
                     if copies:
                         members.setdefault(number, {})[(*key, value)] = copies
 
-    def _totals(self, key: Row, state: Group, change: Group) -> Totals | None:
-        bindings = state.bindings + change.bindings
+    def _totals(self, key: Row, change: Change) -> Totals | None:
         linear = []
-        is_empty = not bindings
-        for number, fold in enumerate(self._folds):
+        is_empty = not change[BINDINGS]
+        for at, fold in self._placed:
             if isinstance(fold, Linear):
-                merged = [*state.folded[number]]
-                fold.settle(merged, change.folded[number])
-                linear.append((merged[0], merged[1]))
-                is_empty = is_empty and not merged[0]
+                linear.append(change[at])
+                is_empty = is_empty and fold.is_empty(change[at])
             else:
-                is_empty = is_empty and not _remaining(state.folded[number].copies, change.folded[number].copies)
-        return None if key and is_empty else (bindings, tuple(linear))
+                is_empty = is_empty and not _remaining(change[at].state.copies, change[at].copies)
+        return None if key and is_empty else (change[BINDINGS], tuple(linear))
 
 
 def _remaining(copies: Mapping[Any, int], change: Mapping[Any, int]) -> bool:

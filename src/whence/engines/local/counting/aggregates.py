@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 from whence.engines.local.counting.extremes import Extreme
 from whence.engines.local.counting.folds import ByValue, Fold, Linear
 from whence.functions.aggregates import aggregate_type
 from whence.functions.cast import converter, unchanged
-from whence.functions.typing import common_type
+from whence.functions.typing import common_type, infer
 from whence.incremental.body import Body
 from whence.model.rules import Rule
 from whence.model.terms import Aggregate
 from whence.model.types import Type, Value
+
+# What an aggregate makes of a change.
+Result: TypeAlias = Callable[[Any], Value]
 
 
 class HeadAggregate:
@@ -31,22 +34,30 @@ class HeadAggregate:
         ]
         self.arguments = [term.argument for term in terms]
         self.input = common_type(given) if given else None
+        # Whether some of the rules can give it NULL, or nothing at all.
+        self.nullable = any(map(_gives_null, bodies, terms))
         result = aggregate_type(first.function, self.input, first.span)
         self.fold: Fold | None = None
         if self.input is not None:
             self.fold = _fold(first, self.input, result, signed)
-        self._convert = converter(result, column)
+            self.result = _converted(self.fold.result, converter(result, column))
 
-    def result(self, state: Any, change: Any) -> Value:
-        assert self.fold is not None
-        value = self.fold.result(state, change)
-        return value if value is None or self._convert is unchanged else self._convert(value)
+
+def _converted(result: Result, convert: Callable[[Any], Any]) -> Result:
+    """What a change gives, as the column holds it."""
+    if convert is unchanged:
+        return result
+    return lambda change: None if (value := result(change)) is None else convert(value)
 
 
 def _aggregate(rule: Rule, position: int) -> Aggregate:
     term = rule.head.terms[position]
     assert isinstance(term, Aggregate), "analysis lets all rules of a view have the same aggregates"
     return term
+
+
+def _gives_null(body: Body, aggregate: Aggregate) -> bool:
+    return aggregate.argument is None or infer(aggregate.argument, body.types, body.signatures).nullable
 
 
 def _fold(aggregate: Aggregate, argument: Type, result: Type, signed: bool) -> Fold:

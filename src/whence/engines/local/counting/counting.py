@@ -9,7 +9,6 @@ from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.counting.groups import Groups
 from whence.engines.local.counting.rules import RuleDeltas
-from whence.engines.local.counting.sources import Change
 from whence.engines.local.counting.tally import Tally
 from whence.engines.local.counting.view import View
 from whence.engines.local.maintainer import Maintainer
@@ -33,7 +32,6 @@ class Counting(Maintainer):
         limits: Limits,  # noqa: ARG002 - all maintainers are made alike; without recursion there is nothing to limit
     ) -> None:
         (self._name,) = component.relations
-        self._stores = stores
         signatures = {name: function.signature for name, function in functions.items()}
         bodies = [Body(rule, relations, signatures) for rule in component.rules]
         relation = relations[self._name]
@@ -50,11 +48,9 @@ class Counting(Maintainer):
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         self._view.begin()
-        changes = {
-            name: Change(self._stores[name], delta) for name, delta in deltas.items() if delta and name in self._stores
-        }
+        changed = {name: delta for name, delta in deltas.items() if delta}
         for rule in self._rules:
-            rule.apply(changes)
+            rule.apply(changed)
         delta = self._view.change()
         return {self._name: delta} if delta else {}
 

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import compress
+from typing import Protocol, TypeAlias
 
+from whence.engines.local.counting.bundles import FULL, Batch, Bundle, bundle
+from whence.engines.local.counting.opening import Layout, Opening
+from whence.engines.local.counting.sources import Change, Presence
 from whence.engines.local.counting.terms import Terms, columns
+from whence.engines.local.store import Readable
+from whence.incremental.keyed import KeyedDelta
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe, Step
 from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.terms import Term, variables
+from whence.model.terms import Term
 from whence.model.types import Row
 from whence.model.updates import Delta
 
-# A row whose count changes, by how much, and the binding that a plan starts with.
-Entrant: TypeAlias = tuple[Row, int, Row]
-Alone: TypeAlias = Callable[[list[Entrant]], list[Entrant]]
+# Entries, or None in the places of those that did not pass.
+Places: TypeAlias = "list[Row | None]"
+
+
+class Entered(Protocol):
+    """A change of a literal, as the rule sees it."""
+
+    @property
+    def change(self) -> Change:
+        """What other literals see of it."""
+
+    def start(self, *, several: bool) -> Batch:
+        """The bindings that a plan starts with; `several` tells whether other literals change too."""
 
 
 class Entering:
     """The beginning of a plan that an atom triggers: the atom, and what can be decided on its row alone.
 
-    What is left of a row then are the slots that later steps and the head use. Where the changes of all rows that
+    What is left of a row then are the slots that later steps and the head read. Where the changes of all rows that
     leave the same add up to nothing, the rule cannot tell that they happened: an order that gets another date in a
     view of some year's orders, as long as it stays in that year. Neither the trigger nor the other triggers need to
     see them, because a row from before stands for one that came in its place.
@@ -33,48 +50,169 @@ class Entering:
         alone = list(_alone(following))
         # How many steps of the plan this has done.
         self.steps = 1 + len(alone)
-        self._alone = [_decide(step, terms) for step in alone]
-        self._found = columns(trigger.binds)
-        self._count_slot = len(trigger.binds) if trigger.counted else None
-        used = _used(plan, plan.steps[self.steps :], rule)
-        width = len(trigger.binds) + trigger.counted + sum(isinstance(step, Compute) for step in alone)
-        live = [slot for slot in range(width) if slot in used and slot != self._count_slot]
-        shown = sum(slot < len(trigger.binds) for slot in live)
+        later = plan.steps[self.steps :]
+        bag = not relation.distinct
+        length = relation.arity + bag
+        computed = sum(isinstance(step, Compute) for step in alone)
+        places = dict(enumerate((*trigger.binds, *range(length, length + computed)), 1))
+        joining = terms.slots(term for step in later for term in _terms(step)) & places.keys()
+        own = (terms.slots(rule.head.terms) & places.keys()) - joining
+        seen = [places[slot] for slot in sorted(joining | own)]
+        layout = Layout(places, frozenset(own), length + computed, relation.arity if bag else None)
+        self.opening = Opening(terms, layout)
+        self._alone = [_decide(step, terms.placed(layout.place)) for step in alone]
+        self._joins = bool(later)
+        self.arity = relation.arity
+        self.weight = layout.weight
+        # The values of the plan's first slots, from an entry.
+        self.slots = columns(list(places.values()))
+        self._joining = columns([places[slot] for slot in sorted(joining)])
+        self._seen = columns(seen)
         # Rows that the rule sees whole cannot be taken for each other.
-        self._live = None if shown == relation.arity else columns(live)
+        self._sees_all = set(seen).issuperset(range(relation.arity))
 
-    def enter(self, delta: Delta) -> list[Entrant]:
-        """The changed rows that make a difference to the rule."""
-        found = self._found
-        if self._count_slot is None:
-            entrants = [(row, change, found(row)) for row, change in delta.items()]
-        else:
-            entrants = [(row, change, (*found(row), change)) for row, change in delta.items()]
+    def enter(self, delta: Delta, store: Readable) -> Entered | None:
+        """The changed rows that make a difference to the rule; None if none does."""
+        going, coming = self._replaced(delta) if isinstance(delta, KeyedDelta) else self._changed(delta)
+        if not going and not coming:
+            return None
+        bundles = self._bundles(going, coming) if self._joins else _in_pieces(going, coming)
+        return _Rows(self, going, coming, bundles, store)
+
+    def _replaced(self, delta: KeyedDelta) -> tuple[Batch, Batch]:
+        """The entries of rows that go, and of rows that come, where these do not leave the same."""
+        before: Places = [*delta.before]
+        after: Places = [*delta.after]
+        if self.weight is not None:
+            before = [None if row is None else (*row, -1) for row in before]
+            after = [None if row is None else (*row, 1) for row in after]
         for decide in self._alone:
-            entrants = decide(entrants)
-        if self._live is None or len({change > 0 for _, change, _ in entrants}) < 2:
-            return entrants
-        return _without_what_cancels(entrants, self._live)
+            before, after = decide(before), decide(after)
+        seen = self._seen
+        differ = [old is None or new is None or seen(old) != seen(new) for old, new in zip(before, after, strict=True)]
+        return (
+            [entry for entry in compress(before, differ) if entry is not None],
+            [entry for entry in compress(after, differ) if entry is not None],
+        )
 
-    def batch(self, entrants: list[Entrant], sign: int, counts: Mapping[Row, int]) -> list[Row]:
-        """The bindings to start with: of the rows as they will be, for sign 1, or as `counts` has them, for -1."""
-        slot = self._count_slot
-        if slot is None:
-            return [binding for _, change, binding in entrants if change * sign > 0]
-        batch = []
-        for row, change, binding in entrants:
-            count = counts.get(row, 0) + (change if sign > 0 else 0)
-            if count:
-                batch.append((*binding[:slot], count, *binding[slot + 1 :]))
-        return batch
+    def _changed(self, delta: Delta) -> tuple[Batch, Batch]:
+        """The same for rows without a key, where many can leave the same."""
+        entries: Places = list(delta)
+        changes = list(delta.values())
+        if self.weight is not None:
+            entries = [(*row, change) for row, change in delta.items()]
+        for decide in self._alone:
+            entries = decide(entries)
+        left = [(entry, change) for entry, change in zip(entries, changes, strict=True) if entry is not None]
+        going = [entry for entry, change in left if change < 0]
+        coming = [entry for entry, change in left if change > 0]
+        if not going or not coming or not self._joins or self._sees_all:
+            return going, coming
+        net: dict[Row, int] = {}
+        for entry, change in left:
+            net[self._seen(entry)] = net.get(self._seen(entry), 0) + change
+        return [each for each in going if net[self._seen(each)]], [each for each in coming if net[self._seen(each)]]
+
+    def _bundles(self, going: Batch, coming: Batch) -> list[Bundle]:
+        """The entries, put together as they join."""
+        bundles: dict[Row, Bundle] = {}
+        for key, entry in zip(map(self._joining, going), going, strict=True):
+            known = bundles.get(key)
+            if known is None:
+                bundles[key] = Bundle((entry,))
+            else:
+                known.append(entry)
+        for each in bundles.values():
+            each.going = len(each)
+        for key, entry in zip(map(self._joining, coming), coming, strict=True):
+            known = bundles.get(key)
+            if known is None:
+                bundles[key] = bundle((entry,), 0)
+            else:
+                known.append(entry)
+        return list(bundles.values())
 
 
-def _without_what_cancels(entrants: list[Entrant], live: Callable[[Row], Row]) -> list[Entrant]:
-    left = [live(binding) for _, _, binding in entrants]
-    net: dict[Row, int] = {}
-    for rest, (_, change, _) in zip(left, entrants, strict=True):
-        net[rest] = net.get(rest, 0) + change
-    return [entrant for rest, entrant in zip(left, entrants, strict=True) if net[rest]]
+def _in_pieces(going: Batch, coming: Batch) -> list[Bundle]:
+    """Bundles that are not too large, of entries that have nothing to join."""
+    entries = going + coming
+    return [
+        bundle(entries[start : start + FULL], min(max(len(going) - start, 0), FULL))
+        for start in range(0, len(entries), FULL)
+    ]
+
+
+class _Rows:
+    """The entries of changed rows, and bundles of them."""
+
+    def __init__(self, entering: Entering, going: Batch, coming: Batch, bundles: list[Bundle], store: Readable) -> None:
+        self._entering = entering
+        self._going = going
+        self._coming = coming
+        self._bundles = bundles
+        self._store = store
+
+    @cached_property
+    def change(self) -> Change:
+        arity, weight = self._entering.arity, self._entering.weight
+        entries = bundle((*self._going, *self._coming), len(self._going))
+        rows = entries if len(entries[0]) == arity else [entry[:arity] for entry in entries]
+        return Change(self._store, rows, entries.weights(weight), distinct=weight is None)
+
+    def start(self, *, several: bool) -> Batch:
+        slots, weight, bundles = self._entering.slots, self._entering.weight, self._bundles
+        if several and weight is not None:
+            bundles = [self._by_counts(each, weight) for each in bundles]
+        return [(each, *slots(each[0])) for each in bundles]
+
+    def _by_counts(self, entries: Bundle, place: int) -> Bundle:
+        """Each row of a bag as often as it was there, going, and as often as it will be, coming.
+
+        Its copies that stay meet the rows from before in other relations as well as those from after.
+        """
+        counts = self._store.counts
+        before = [counts.get(entry[:place], 0) for entry in entries]
+        after = [count + change for count, change in zip(before, entries.weights(place), strict=True)]
+        going = [_weighted(entry, place, -count) for entry, count in zip(entries, before, strict=True) if count]
+        coming = [_weighted(entry, place, count) for entry, count in zip(entries, after, strict=True) if count]
+        return bundle(going + coming, len(going))
+
+
+def _weighted(entry: Row, place: int, weight: int) -> Row:
+    return (*entry[:place], weight, *entry[place + 1 :])
+
+
+class Flipping:
+    """The beginning of a plan that a negation triggers: the keys for which it comes to hold, or no longer does."""
+
+    steps = 1
+
+    def __init__(self, plan: Plan, terms: Terms, relation: Relation) -> None:
+        trigger = plan.steps[0]
+        assert isinstance(trigger, Flip), "another plan is entered by an atom"
+        self._presence = Presence(trigger.pattern, relation)
+        width = len(trigger.pattern.positions) + len(trigger.pattern.widened)
+        places = {slot: slot - 1 for slot in range(1, 1 + width)}
+        self.opening = Opening(terms, Layout(places, frozenset(), width, None))
+
+    def enter(self, delta: Delta, store: Readable) -> Entered | None:
+        """What the change means for the negation; None if it holds for the same keys as before."""
+        change = Change(store, list(delta), list(delta.values()))
+        ends, begins = self._presence.flipped(change)
+        return _Keys(change, ends, begins) if ends or begins else None
+
+
+class _Keys:
+    """Keys for which a negation ends, and for which it begins to hold."""
+
+    def __init__(self, change: Change, ends: Batch, begins: Batch) -> None:
+        self.change = change
+        self._ends = ends
+        self._begins = begins
+
+    def start(self, *, several: bool) -> Batch:  # noqa: ARG002 - a key is there once in any case
+        going: Batch = [(bundle((key,), 1), *key) for key in self._ends]
+        return going + [(bundle((key,), 0), *key) for key in self._begins]
 
 
 def _alone(steps: list[Step]) -> Iterator[Step]:
@@ -85,21 +223,17 @@ def _alone(steps: list[Step]) -> Iterator[Step]:
         yield step
 
 
-def _decide(step: Step, terms: Terms) -> Alone:
+def _decide(step: Step, terms: Terms) -> Callable[[Places], Places]:
     match step:
         case Filter(condition=condition):
             is_true = terms.value(condition)
-            return lambda entrants: [entrant for entrant in entrants if is_true(entrant[2]) is True]
+            return lambda entries: [
+                entry if entry is not None and is_true(entry) is True else None for entry in entries
+            ]
         case Compute(term=term):
             value = terms.value(term)
-            return lambda entrants: [(row, change, (*slots, value(slots))) for row, change, slots in entrants]
+            return lambda entries: [None if entry is None else (*entry, value(entry)) for entry in entries]
     raise AssertionError(f"{type(step).__name__} needs more than a row")
-
-
-def _used(plan: Plan, steps: tuple[Step, ...], rule: Rule) -> set[int]:
-    """The slots that these steps and the head read."""
-    read = [*rule.head.terms, *(term for step in steps for term in _terms(step))]
-    return {plan.slots[variable.name] for term in read for variable in variables(term)}
 
 
 def _terms(step: Step) -> tuple[Term, ...]:

@@ -38,14 +38,23 @@ class Candidates:
     A value that is gone stays in the heap until it comes to the top.
     """
 
-    __slots__ = ("copies", "heap", "queued", "set_aside")
+    __slots__ = ("copies", "heap", "queued")
 
     def __init__(self) -> None:
         self.copies: dict[Any, int] = {}
         self.heap: list[tuple[Any, Any]] = []
         # The values in the heap, each of which is there once.
         self.queued: set[Any] = set()
-        # Of a change: what it found on top of the state's heap that will not be there.
+
+
+class CandidatesChange:
+    """By how much the copies of some values change, and what was found on top of the heap that will not be there."""
+
+    __slots__ = ("copies", "set_aside", "state")
+
+    def __init__(self, state: Candidates) -> None:
+        self.state = state
+        self.copies: dict[Any, int] = {}
         self.set_aside: list[tuple[Any, Any]] = []
 
 
@@ -59,14 +68,15 @@ class Extreme:
     def empty(self) -> Candidates:
         return Candidates()
 
-    def add(self, change: Candidates, value: Any, multiplicity: int) -> None:
-        add_copies(change.copies, (value,), multiplicity)
+    def begin(self, state: Candidates) -> CandidatesChange:
+        return CandidatesChange(state)
 
-    def add_all(self, change: Candidates, values: Sequence[Any], multiplicity: int) -> None:
-        add_copies(change.copies, values, multiplicity)
+    def add(self, change: CandidatesChange, values: Sequence[Any], weights: Sequence[int]) -> CandidatesChange:
+        add_copies(change.copies, values, weights)
+        return change
 
-    def result(self, state: Candidates, change: Candidates) -> Value:
-        copies, differences, heap = state.copies, change.copies, state.heap
+    def result(self, change: CandidatesChange) -> Value:
+        copies, differences, heap = change.state.copies, change.copies, change.state.heap
         while heap and copies.get(heap[0][1], 0) + differences.get(heap[0][1], 0) <= 0:
             change.set_aside.append(heappop(heap))
         best = [
@@ -77,7 +87,8 @@ class Extreme:
         best += heap[:1]
         return min(best)[1] if best else None
 
-    def settle(self, state: Candidates, change: Candidates) -> None:
+    def settle(self, change: CandidatesChange) -> Candidates:
+        state = change.state
         copies, queued = state.copies, state.queued
         merge(copies, change.copies)
         queued.difference_update(value for _, value in change.set_aside)
@@ -91,10 +102,11 @@ class Extreme:
             queued.update(coming)
             for value in coming:
                 heappush(state.heap, (self._order(value), value))
+        return state
 
-    def undo(self, state: Candidates, change: Candidates) -> None:
+    def undo(self, change: CandidatesChange) -> None:
         for entry in change.set_aside:
-            heappush(state.heap, entry)
+            heappush(change.state.heap, entry)
 
     def is_empty(self, state: Candidates) -> bool:
         return not state.copies

@@ -1,7 +1,7 @@
-"""Aggregates that follow changes: per group a state, and beside it the change that is not settled yet.
+"""Aggregates that follow changes: per group a state, and over it the change that is not settled yet.
 
-State and change of a group have the same form. A change begins empty and values are added to it, some of them with
-negative multiplicities; the result is that of both together; settling adds the change to the state.
+A change begins as the state is. Values are added to it, some of them with negative weights; the result is that of all
+of them; settling makes a state of it. Until then the state from before is as good as it was.
 """
 
 from __future__ import annotations
@@ -9,61 +9,63 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from whence.engines.local.counting.totals import adding, finish
+from whence.engines.local.counting.totals import Counted, adding, finish
 from whence.model.types import Type, Value
 
 
 class Fold(Protocol):
     """One aggregate. What it keeps per group is its own affair."""
 
-    def empty(self) -> Any: ...
+    def empty(self) -> Any:
+        """The state of a group without values."""
 
-    def add(self, change: Any, value: Any, multiplicity: int) -> None:
-        """The value is not NULL."""
+    def begin(self, state: Any) -> Any:
+        """A change of the state."""
 
-    def add_all(self, change: Any, values: Sequence[Any], multiplicity: int) -> None:
-        """Each of the values, of which there is at least one, and none is NULL."""
+    def add(self, change: Any, values: Sequence[Any], weights: Sequence[int]) -> Any:
+        """The change with these values, none of which is NULL, each as often as its weight says."""
 
-    def result(self, state: Any, change: Any) -> Value: ...
+    def result(self, change: Any) -> Value: ...
 
-    def settle(self, state: Any, change: Any) -> None: ...
+    def settle(self, change: Any) -> Any:
+        """The state that the change leads to."""
 
-    def undo(self, state: Any, change: Any) -> None: ...
+    def undo(self, change: Any) -> None: ...
 
     def is_empty(self, state: Any) -> bool:
         """Whether the state is as good as an empty one."""
 
 
 class Linear:
-    """count, sum and avg from the number of values and their total: all there is to know if no row is ever owed."""
+    """count, sum and avg from the number of values and their total: all there is to know if no row is ever owed.
+
+    States and changes are such pairs, which never change themselves.
+    """
 
     def __init__(self, function: str, argument: Type, result: Type) -> None:
         self._of_nothing = 0 if function == "count" else None
         self._finish = finish(function, argument, result)
-        self._adding = adding(function, argument)
-        self._plus = self._adding.plus
+        adds = adding(function, argument)
+        self._empty: Counted = (0, adds.zero)
+        self.add = adds.plus
 
-    def empty(self) -> list[Any]:
-        return [0, self._adding.zero]
+    def empty(self) -> Counted:
+        return self._empty
 
-    def add(self, change: list[Any], value: Any, multiplicity: int) -> None:
-        self.add_all(change, (value,), multiplicity)
+    def begin(self, state: Counted) -> Counted:
+        return state
 
-    def add_all(self, change: list[Any], values: Sequence[Any], multiplicity: int) -> None:
-        change[0] += len(values) * multiplicity
-        change[1] = self._plus(change[1], values, multiplicity)
+    def result(self, change: Counted) -> Value:
+        count, total = change
+        return self._finish(count, total) if count else self._of_nothing
 
-    def result(self, state: list[Any], change: list[Any]) -> Value:
-        count = state[0] + change[0]
-        return self._finish(count, self._adding.both(state[1], change[1])) if count else self._of_nothing
+    def settle(self, change: Counted) -> Counted:
+        return change
 
-    def settle(self, state: list[Any], change: list[Any]) -> None:
-        state[:] = state[0] + change[0], self._adding.both(state[1], change[1])
-
-    def undo(self, state: list[Any], change: list[Any]) -> None:
+    def undo(self, change: Counted) -> None:
         pass
 
-    def is_empty(self, state: list[Any]) -> bool:
+    def is_empty(self, state: Counted) -> bool:
         return not state[0]
 
 
@@ -78,6 +80,16 @@ class Values:
         self.kinds = 0
         self.count = 0
         self.total = total
+
+
+class ValuesChange:
+    """By how much the copies of some values change."""
+
+    __slots__ = ("copies", "state")
+
+    def __init__(self, state: Values) -> None:
+        self.state = state
+        self.copies: dict[Any, int] = {}
 
 
 class ByValue:
@@ -96,28 +108,32 @@ class ByValue:
     def empty(self) -> Values:
         return Values(self._adding.zero)
 
-    def add(self, change: Values, value: Any, multiplicity: int) -> None:
-        add_copies(change.copies, (value,), multiplicity)
+    def begin(self, state: Values) -> ValuesChange:
+        return ValuesChange(state)
 
-    def add_all(self, change: Values, values: Sequence[Any], multiplicity: int) -> None:
-        add_copies(change.copies, values, multiplicity)
+    def add(self, change: ValuesChange, values: Sequence[Any], weights: Sequence[int]) -> ValuesChange:
+        add_copies(change.copies, values, weights)
+        return change
 
-    def result(self, state: Values, change: Values) -> Value:
-        kinds, count, total = self._together(state, change)
+    def result(self, change: ValuesChange) -> Value:
+        kinds, count, total = self._together(change)
         return self._finish(count, total) if kinds else self._of_nothing
 
-    def settle(self, state: Values, change: Values) -> None:
-        state.kinds, state.count, state.total = self._together(state, change)
+    def settle(self, change: ValuesChange) -> Values:
+        state = change.state
+        state.kinds, state.count, state.total = self._together(change)
         merge(state.copies, change.copies)
+        return state
 
-    def undo(self, state: Values, change: Values) -> None:
+    def undo(self, change: ValuesChange) -> None:
         pass
 
     def is_empty(self, state: Values) -> bool:
         return not state.copies
 
-    def _together(self, state: Values, change: Values) -> tuple[int, int, Any]:
+    def _together(self, change: ValuesChange) -> tuple[int, int, Any]:
         """What the state has to say of its values once the change is part of it."""
+        state = change.state
         kinds, count, total = state.kinds, state.count, state.total
         for value, difference in change.copies.items():
             before = state.copies.get(value, 0)
@@ -125,16 +141,16 @@ class ByValue:
             if was != will:
                 kinds += bool(will) - bool(was)
                 count += will - was
-                total = self._adding.plus(total, (value,), will - was)
+                _, total = self._adding.plus((0, total), (value,), (will - was,))
         return kinds, count, total
 
     def _weight(self, copies: int) -> int:
         return int(copies > 0) if self._distinct else copies
 
 
-def add_copies(copies: dict[Any, int], values: Iterable[Any], multiplicity: int) -> None:
-    for value in values:
-        copies[value] = copies.get(value, 0) + multiplicity
+def add_copies(copies: dict[Any, int], values: Iterable[Any], weights: Iterable[int]) -> None:
+    for value, weight in zip(values, weights, strict=True):
+        copies[value] = copies.get(value, 0) + weight
 
 
 def merge(copies: dict[Any, int], change: dict[Any, int]) -> None:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import count
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, count
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 from whence.engines.local.counting.aggregates import HeadAggregate
-from whence.engines.local.counting.pipeline import Batch
-from whence.engines.local.counting.terms import Terms, columns
+from whence.engines.local.counting.bundles import Batch
+from whence.engines.local.counting.folds import Linear
+from whence.engines.local.counting.opening import Opening
+from whence.engines.local.counting.terms import columns
 from whence.engines.local.counting.view import Take
 from whence.incremental.body import Body
+from whence.incremental.keyed import Key, KeyedDelta
 from whence.model.rules import Atom
 from whence.model.schema import Relation
-from whence.model.types import Row
+from whence.model.terms import Constant
+from whence.model.types import NULL, Row
 from whence.model.updates import Delta
 
+_NOTHING = Constant(None, NULL)
 
-class Group:
-    """How many bindings a group has, what its folds keep, and the row it makes. Also the change to all that."""
 
-    __slots__ = ("bindings", "folded", "row")
+# Of a group: the row that it makes, if it makes one; how many bindings it has; and from there on what its folds keep.
+State: TypeAlias = tuple[Any, ...]
+# The same while it is changed.
+Change: TypeAlias = list[Any]
+ROW, BINDINGS, FOLDED = range(3)
 
-    def __init__(self, folded: list[Any]) -> None:
-        self.bindings = 0
-        self.folded = folded
-        self.row: Row | None = None
+# Some values of a list.
+Pick: TypeAlias = Callable[[list[Any]], Sequence[Any]]
 
 
 class Groups:
@@ -38,61 +43,40 @@ class Groups:
         signed = any(can_owe(body) for body in bodies)
         self._bodies = bodies
         self._columns = [column.type for column in relation.columns]
-        self._plain = [position for position in range(len(head.terms)) if position not in positions]
+        self._plain = tuple([position for position in range(len(head.terms)) if position not in positions])
         self._aggregates = [HeadAggregate(position, bodies, self._columns[position], signed) for position in positions]
         self._folds = [each.fold for each in self._aggregates if each.fold is not None]
-        # For each aggregate, the number of its fold.
-        numbers = count()
-        self._folded_at = [None if each.fold is None else next(numbers) for each in self._aggregates]
+        self._placed = list(enumerate(self._folds, FOLDED))
+        nullables = [each.nullable for each in self._aggregates if each.fold is not None]
+        # Where each fold has its place in a state, and how it takes the values of a group.
+        self._adds = [(at, fold.add, nullable) for (at, fold), nullable in zip(self._placed, nullables, strict=True)]
+        # Of the others, a change is the state that it leads to.
+        self._to_settle = [(at, fold) for at, fold in self._placed if not isinstance(fold, Linear)]
+        # For each aggregate, where the fold is, and what it makes of a change; None where bindings are counted.
+        places = count(FOLDED)
+        self._results = [None if each.fold is None else (next(places), each.result) for each in self._aggregates]
         # Where each column of a row is among the group's values with the aggregates' results behind them.
         made_of = [*self._plain, *positions]
         self._in_order = columns([made_of.index(position) for position in range(len(made_of))])
-        self._groups: dict[Row, Group] = {}
-        self._rows: dict[Row, int] = {}
-        self._changes: dict[Row, Group] = {}
+        self._groups: dict[Row, State] = {}
+        self._changes: dict[Row, Change] = {}
 
-    def taker(self, rule: int, terms: Terms) -> Take:
+    def taker(self, rule: int, opening: Opening) -> Take:
         head = self._bodies[rule].rule.head.terms
-        group_of = terms.row(
-            [head[position] for position in self._plain], [self._columns[position] for position in self._plain]
-        )
-        folding = [each for each in self._aggregates if each.fold is not None]
-        numbered = [
-            (number, fold, terms.value(argument, each.input))
-            for number, (fold, each) in enumerate(zip(self._folds, folding, strict=True))
-            if (argument := each.arguments[rule]) is not None
+        plain = [head[position] for position in self._plain]
+        groups = opening.row(plain, [self._columns[position] for position in self._plain])
+        weights = opening.weights(self._bodies[rule].rule.sign)
+        # A rule may give a fold nothing.
+        values = [
+            opening.value(each.arguments[rule] or _NOTHING, each.input)
+            for each in self._aggregates
+            if each.fold is not None
         ]
-        multiplicity = terms.multiplicity()
 
-        def take_once(batch: Batch, sign: int) -> None:
-            by_group: dict[Row, Batch] = {}
-            for binding in batch:
-                group = group_of(binding)
-                if group in by_group:
-                    by_group[group].append(binding)
-                else:
-                    by_group[group] = [binding]
-            for group, bindings in by_group.items():
-                change = self._change(group)
-                change.bindings += sign * len(bindings)
-                folded = change.folded
-                for number, fold, value_of in numbered:
-                    values = [value for binding in bindings if (value := value_of(binding)) is not None]
-                    if values:
-                        fold.add_all(folded[number], values, sign)
-
-        if multiplicity is None:
-            return take_once
-
-        def take(batch: Batch, sign: int) -> None:
-            for binding in batch:
-                change = self._change(group_of(binding))
-                copies = sign * multiplicity(binding)
-                change.bindings += copies
-                for number, fold, value_of in numbered:
-                    value = value_of(binding)
-                    if value is not None:
-                        fold.add(change.folded[number], value, copies)
+        def take(batch: Batch) -> None:
+            for opened in opening.open(batch):
+                once = [1] * len(opened.entries) if weights is None else [*weights(opened)]
+                self._add(groups(opened), once, [[*column(opened)] for column in values])
 
         return take
 
@@ -100,80 +84,118 @@ class Groups:
         self._changes = {}
         if not self._plain and self._settled(()) is None:
             # Without group terms there is one group, even of nothing.
-            self._changes[()] = self._empty()
+            self._changes[()] = self._begin(None)
 
     def change(self) -> Delta:
-        delta: dict[Row, int] = {}
-        nothing = self._empty()
-        for group, change in self._changes.items():
-            state = self._settled(group) or nothing
-            change.row = self._row(group, state, change)
-            if change.row != state.row:
-                if state.row is not None:
-                    delta[state.row] = -1
-                if change.row is not None:
-                    delta[change.row] = 1
-        return delta
+        keys: list[Row] = []
+        before: list[Row | None] = []
+        after: list[Row | None] = []
+        for key, change in self._changes.items():
+            old, new = change[ROW], self._row(key, change)
+            if old != new:
+                change[ROW] = new
+                keys.append(key)
+                before.append(old)
+                after.append(new)
+        if not keys:
+            return {}
+        changed: list[Key] = [key[0] for key in keys] if len(self._plain) == 1 else [*keys]
+        return KeyedDelta(self._plain, changed, before, after)
 
     def settle(self) -> None:
-        for group, change in self._changes.items():
-            state = self._groups.get(group)
-            if state is None:
-                state = self._groups[group] = self._empty()
-            for fold, folded, changed in zip(self._folds, state.folded, change.folded, strict=True):
-                fold.settle(folded, changed)
-            state.bindings += change.bindings
-            if change.row != state.row:
-                if state.row is not None:
-                    del self._rows[state.row]
-                if change.row is not None:
-                    self._rows[change.row] = 1
-                state.row = change.row
-            if group and self._is_empty(state):
-                del self._groups[group]
+        for key, change in self._changes.items():
+            for at, fold in self._to_settle:
+                change[at] = fold.settle(change[at])
+            if not change[BINDINGS] and key and self._is_empty(change):
+                self._groups.pop(key, None)
+            else:
+                self._groups[key] = tuple(change)
         self._changes = {}
 
     def undo(self) -> None:
-        for group, change in self._changes.items():
-            state = self._groups.get(group)
-            if state is not None:
-                for fold, folded, changed in zip(self._folds, state.folded, change.folded, strict=True):
-                    fold.undo(folded, changed)
+        for change in self._changes.values():
+            for at, fold in self._to_settle:
+                fold.undo(change[at])
         self._changes = {}
 
     def counts(self) -> Mapping[Row, int]:
-        return MappingProxyType(self._rows)
+        return GroupRows(self._groups, self._plain)
 
-    def _settled(self, group: Row) -> Group | None:
+    def _add(self, groups: Iterable[Row], weights: list[int], values: list[list[Any]]) -> None:
+        """For each of some bindings its group, how often it counts, and what it gives the folds."""
+        places: dict[Row, list[int]] = {}
+        for place, key in enumerate(groups):
+            known = places.get(key)
+            if known is None:
+                places[key] = [place]
+            else:
+                known.append(place)
+        self._expect(places)
+        changes = self._changes
+        for key, own in places.items():
+            change = changes.get(key)
+            if change is None:
+                change = changes[key] = self._begin(self._settled(key))
+            pick: Pick = itemgetter(*own) if len(own) > 1 else itemgetter(slice(own[0], own[0] + 1))
+            counts = pick(weights)
+            change[BINDINGS] += sum(counts)
+            for (at, add, nullable), column in zip(self._adds, values, strict=True):
+                given = pick(column)
+                if nullable and None in given:
+                    there = [value is not None for value in given]
+                    change[at] = add(change[at], list(compress(given, there)), list(compress(counts, there)))
+                else:
+                    change[at] = add(change[at], given, counts)
+
+    def _expect(self, keys: Collection[Row]) -> None:
+        """These groups are going to be looked up. Everything is at hand here."""
+
+    def _settled(self, key: Row) -> State | None:
         """A group as it was before."""
-        return self._groups.get(group)
+        return self._groups.get(key)
 
-    def _change(self, group: Row) -> Group:
-        """What the bindings so far change in a group."""
-        change = self._changes.get(group)
-        if change is None:
-            change = self._changes[group] = self._empty()
+    def _empty(self) -> State:
+        return (None, 0, *[fold.empty() for fold in self._folds])
+
+    def _begin(self, state: State | None) -> Change:
+        """A change of a group, or of one that is not there yet."""
+        change = [*(state or self._empty())]
+        for at, fold in self._to_settle:
+            change[at] = fold.begin(change[at])
         return change
 
-    def _empty(self) -> Group:
-        return Group([fold.empty() for fold in self._folds])
+    def _is_empty(self, state: Change) -> bool:
+        return all(fold.is_empty(state[at]) for at, fold in self._placed)
 
-    def _is_empty(self, state: Group) -> bool:
-        return not state.bindings and all(
-            fold.is_empty(folded) for fold, folded in zip(self._folds, state.folded, strict=True)
-        )
-
-    def _row(self, group: Row, state: Group, change: Group) -> Row | None:
-        """The group's row once the change has happened, if it has one."""
-        bindings = state.bindings + change.bindings
-        if group and bindings <= 0:
+    def _row(self, key: Row, change: Change) -> Row | None:
+        """The row of a group that has changed, if it has one."""
+        bindings = change[BINDINGS]
+        if key and bindings <= 0:
             return None
-        before, changed = state.folded, change.folded
-        results = [
-            bindings if at is None else each.result(before[at], changed[at])
-            for at, each in zip(self._folded_at, self._aggregates, strict=True)
-        ]
-        return self._in_order((*group, *results))
+        values = [*key]
+        for each in self._results:
+            values.append(bindings if each is None else each[1](change[each[0]]))  # noqa: PERF401 - calls once more
+        return self._in_order(tuple(values))
+
+
+class GroupRows(Mapping[Row, int]):
+    """The rows of groups, each once. One is found by its group."""
+
+    def __init__(self, groups: Mapping[Row, State], plain: Sequence[int]) -> None:
+        self._groups = groups
+        self._group_of = columns(plain)
+
+    def __getitem__(self, row: Row) -> int:
+        state = self._groups.get(self._group_of(row))
+        if state is not None and state[ROW] == row:
+            return 1
+        raise KeyError(row)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (state[ROW] for state in self._groups.values() if state[ROW] is not None)
+
+    def __len__(self) -> int:
+        return sum(state[ROW] is not None for state in self._groups.values())
 
 
 def can_owe(body: Body) -> bool:

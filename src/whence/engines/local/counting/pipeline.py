@@ -8,29 +8,21 @@ from itertools import islice
 from typing import TypeAlias, cast
 
 from whence.engines.engine import Functions
-from whence.engines.local.counting.sources import Finding, Presence, Source
+from whence.engines.local.counting.bundles import FULL, Batch, Binding, split
+from whence.engines.local.counting.sources import Absence, Presence, Source
 from whence.engines.local.counting.terms import Terms, columns
-from whence.engines.local.store import Key
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe, Step
 from whence.model.schema import Relation
 from whence.model.terms import Term
 from whence.model.types import Row
 
-Batch: TypeAlias = list[Row]
-# Bindings in a batch, about: enough to make the steps between them cheap, few enough to stay small.
-FULL = 10_000
-
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What the literals of a body read: where each atom finds its rows, and where each negation must find none.
-
-    A negation can have to hold in two states. `flipped` gives the keys that a Flip starts from.
-    """
+    """What the literals of a body read: where each atom finds its rows, and where each negation must find none."""
 
     atoms: Mapping[int, Source]
-    negations: Mapping[int, tuple[Finding, ...]]
-    flipped: Callable[[Presence], Iterable[Row]] | None = None
+    negations: Mapping[int, Absence]
 
 
 # What follows from a batch: the one batch of a list, if it is not empty, or as many as an iterator gives.
@@ -38,13 +30,13 @@ Stage: TypeAlias = Callable[[Batch, Reading], list[Batch] | Iterator[Batch]]
 
 
 class Pipeline:
-    """A plan, ready to run."""
+    """A plan, ready to run. Its trigger, if it has one, is run by others."""
 
     def __init__(self, plan: Plan, relations: Mapping[str, Relation], functions: Functions) -> None:
         self.terms = Terms(plan, functions)
         self._stages = [_stage(step, self.terms, relations) for step in plan.steps]
 
-    def run(self, reading: Reading, start: Sequence[Row] = ((),), done: int = 0) -> Iterator[Batch]:
+    def run(self, reading: Reading, start: Iterable[Row] = ((),), done: int = 0) -> Iterator[Batch]:
         """All bindings of the body that begin with those of `start`, for which so many steps are `done`.
 
         Depth first, on a stack of its own: a body can be long.
@@ -82,8 +74,8 @@ def _stage(step: Step, terms: Terms, relations: Mapping[str, Relation]) -> Stage
             return _compute(term, terms)
         case Missing(literal=literal, pattern=pattern, keys=keys):
             return _missing(literal, Presence(pattern, relations[pattern.relation]), keys, terms)
-        case Flip(pattern=pattern):
-            return _flip(Presence(pattern, relations[pattern.relation]))
+        case Flip():
+            return _begun
 
 
 def _probe(step: Probe, terms: Terms) -> Stage:
@@ -91,8 +83,15 @@ def _probe(step: Probe, terms: Terms) -> Stage:
     key, found = terms.key(step.keys), columns(step.binds)
 
     def stage(batch: Batch, reading: Reading) -> list[Batch] | Iterator[Batch]:
-        look_up = reading.atoms[literal](positions)
-        matches = [look_up(key(binding)) for binding in batch]
+        source = reading.atoms[literal]
+        keys = list(map(key, batch))
+        holder = source.holder(positions, keys)
+        if holder is not None:
+            following = [
+                binding + found(row) for binding, row in zip(batch, map(holder, keys), strict=True) if row is not None
+            ]
+            return [following] if following else []
+        batch, matches = source.match(positions, batch, keys)
         if sum(map(len, matches)) > FULL:
             return many(batch, matches)
         following = [binding + found(row) for binding, rows in zip(batch, matches, strict=True) for row in rows]
@@ -117,8 +116,8 @@ def _probe_counted(step: Probe, terms: Terms) -> Stage:
     key, found = terms.key(step.keys), columns(step.binds)
 
     def stage(batch: Batch, reading: Reading) -> list[Batch] | Iterator[Batch]:
-        look_up = cast("Callable[[Key], Mapping[Row, int]]", reading.atoms[literal](positions))
-        matches = [look_up(key(binding)) for binding in batch]
+        batch, rows_of = reading.atoms[literal].match(positions, batch, list(map(key, batch)))
+        matches = cast("list[Mapping[Row, int]]", rows_of)
         if sum(map(len, matches)) > FULL:
             return many(batch, matches)
         following = [
@@ -167,18 +166,21 @@ def _missing(literal: int, presence: Presence, keys: Sequence[Term], terms: Term
     key = terms.row(keys)
 
     def stage(batch: Batch, reading: Reading) -> list[Batch]:
-        following = batch
-        for finding in reading.negations[literal]:
-            following = [binding for binding in following if not presence.fits(finding, key(binding))]
+        absence = reading.negations[literal]
+        if absence.is_same:
+            following = [binding for binding in batch if not presence.fits(absence.going, key(binding))]
+        else:
+            following = [left for binding in batch for left in remaining(binding, absence)]
         return [following] if following else []
+
+    def remaining(binding: Binding, absence: Absence) -> Iterator[Binding]:
+        wanted = key(binding)
+        for side, findings in zip(split(binding), (absence.going, absence.coming), strict=True):
+            if side is not None and not presence.fits(findings, wanted):
+                yield side
 
     return stage
 
 
-def _flip(presence: Presence) -> Stage:
-    def stage(batch: Batch, reading: Reading) -> list[Batch]:
-        assert reading.flipped is not None, "a Flip is a trigger"
-        following = [binding + key for binding in batch for key in reading.flipped(presence)]
-        return [following] if following else []
-
-    return stage
+def _begun(_batch: Batch, _reading: Reading) -> list[Batch]:
+    raise AssertionError("a plan that starts from a negation is entered with the keys that flipped")

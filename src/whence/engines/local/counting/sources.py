@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import cached_property, partial
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import chain, repeat
+from operator import itemgetter
 from typing import TypeAlias, cast
 
-from whence.engines.local.store import Index, Key, Lookup, Readable, Store, index_of
+from whence.engines.local.counting.bundles import Batch, Binding, split
+from whence.engines.local.store import Holder, Key, Readable, Store
 from whence.functions.cast import converter
 from whence.incremental.delta import State
 from whence.incremental.plan import Pattern
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
-from whence.model.updates import Delta
 
-# Where an atom finds its rows, by the positions of a key.
-Source: TypeAlias = Callable[[tuple[int, ...]], Lookup]
+Positions: TypeAlias = tuple[int, ...]
+# Bindings, and for each the rows that it meets: a mapping to their counts where they can be there more than once.
+Matches: TypeAlias = tuple[Batch, list[Collection[Row]]]
 # The rows that hold a key one by one, for those who need not see them all.
-Finding: TypeAlias = Callable[[tuple[int, ...], Key], Iterable[tuple[Row, int]]]
+Finding: TypeAlias = Callable[[Positions, Key], Iterable[tuple[Row, int]]]
 
 
-def source_of(store: Readable) -> Source:
-    """A relation as it is stored."""
-    if isinstance(store, Store):
-        return store.lookup
-    return lambda positions: partial(store.matching, positions)
+class Source:
+    """Where an atom finds its rows: in a relation that does not change."""
+
+    def __init__(self, store: Readable) -> None:
+        self._store = store
+
+    def match(self, positions: Positions, batch: Batch, keys: list[Key]) -> Matches:
+        """For each of the bindings the rows that hold its key. One that meets different rows may be split."""
+        return batch, self.stored(positions, keys)
+
+    def holder(self, positions: Positions, keys: Collection[Key]) -> Holder | None:  # noqa: ARG002 - others look at them
+        """What finds the only row of each of these keys; None where there can be several, or it would have changed."""
+        return self._store.holder(positions) if isinstance(self._store, Store) else None
+
+    def stored(self, positions: Positions, keys: Sequence[Key]) -> list[Collection[Row]]:
+        """The rows that are stored, for each of these keys."""
+        store = self._store
+        if isinstance(store, Store):
+            return store.matching_all(positions, keys)
+        return [store.matching(positions, key) for key in keys]
 
 
 class Change:
@@ -34,97 +50,127 @@ class Change:
     Of a `distinct` relation every row is there once, before and after.
     """
 
-    def __init__(self, store: Readable, delta: Delta, *, distinct: bool = False) -> None:
+    def __init__(self, store: Readable, rows: list[Row], changes: list[int], *, distinct: bool = False) -> None:
         self.store = store
-        self.delta = delta
+        self._rows = rows
+        self._changes = changes
         self._distinct = distinct
-        self._indexes: dict[tuple[int, ...], Index] = {}
-        self._lookups: dict[tuple[State, tuple[int, ...]], Lookup] = {}
+        self._keys: dict[Positions, set[Key]] = {}
+        # By key, where its rows are among all that change.
+        self._places: dict[Positions, dict[Key, list[int]]] = {}
+        self._kept: dict[tuple[Positions, Key], Mapping[Row, int]] = {}
+        self._new: dict[tuple[Positions, Key], Mapping[Row, int]] = {}
 
-    def source(self, state: State) -> Source:
-        return source_of(self.store) if state is State.OLD else partial(self._lookup, state)
+    def keys(self, positions: Positions) -> set[Key]:
+        """The values at the positions that changed rows have."""
+        keys = self._keys.get(positions)
+        if keys is None:
+            keys = self._keys[positions] = set(map(_key_of(positions), self._rows))
+        return keys
 
-    def finding(self, state: State) -> tuple[Finding, ...]:
-        """The states in which a negation that reads `state` must find nothing."""
-        match state:
-            case State.OLD:
-                return (self.finding_old,)
-            case State.KEPT:
-                return self.finding_old, self.finding_new
-            case State.NEW:
-                return (self.finding_new,)
+    def touched(self, positions: Positions, key: Key) -> Mapping[Row, int]:
+        """The changed rows that hold a key."""
+        index = self._places.get(positions)
+        if index is None:
+            index = self._places[positions] = {}
+            for place, found in enumerate(map(_key_of(positions), self._rows)):
+                index.setdefault(found, []).append(place)
+        return {self._rows[place]: self._changes[place] for place in index.get(key, ())}
 
-    def finding_old(self, positions: tuple[int, ...], key: Key) -> Iterable[tuple[Row, int]]:
-        return self.store.matching(positions, key).items()
-
-    def finding_new(self, positions: tuple[int, ...], key: Key) -> Iterable[tuple[Row, int]]:
-        touched = self._touched(positions).get(key)
-        rows = self.store.matching(positions, key).items()
-        if not touched:
-            return rows
-        after = self.after
-        return chain(
-            ((row, after[row]) for row in touched if row in after),
-            ((row, count) for row, count in rows if row not in touched),
-        )
-
-    @cached_property
-    def before(self) -> Mapping[Row, int]:
-        """The rows whose count changes, and how often they were there."""
-        if self._distinct:
-            return {row: 1 for row, change in self.delta.items() if change < 0}
-        counts = self.store.counts
-        return {row: count for row in self.delta if (count := counts.get(row, 0))}
-
-    @cached_property
-    def after(self) -> Mapping[Row, int]:
-        """The rows whose count changes, and how often they will be there."""
-        if self._distinct:
-            return {row: 1 for row, change in self.delta.items() if change > 0}
-        before = self.before
-        return {row: count for row, change in self.delta.items() if (count := before.get(row, 0) + change)}
-
-    def _lookup(self, state: State, positions: tuple[int, ...]) -> Lookup:
-        found = self._lookups.get((state, positions))
+    def kept(self, positions: Positions, key: Key, rows: Collection[Row]) -> Mapping[Row, int]:
+        """Those of the rows with this key that do not change. All of them are stored."""
+        found = self._kept.get((positions, key))
         if found is None:
-            found = self._lookups[state, positions] = self._overlaid(state, positions)
+            changed = self.touched(positions, key)
+            counted = zip(rows, repeat(1)) if self._distinct else cast("Mapping[Row, int]", rows).items()
+            found = self._kept[positions, key] = {row: count for row, count in counted if row not in changed}
         return found
 
-    def _overlaid(self, state: State, positions: tuple[int, ...]) -> Lookup:
-        """The rows that were there, with other answers for the keys that the change touches."""
-        stored = source_of(self.store)(positions)
-        touched = self._touched(positions)
-        answers: dict[Key, Mapping[Row, int]] = {}
+    def new(self, positions: Positions, key: Key, rows: Collection[Row]) -> Mapping[Row, int]:
+        """What will be there instead of the stored rows with this key."""
+        found = self._new.get((positions, key))
+        if found is None:
+            after = self._after(self.touched(positions, key).items())
+            found = self._new[positions, key] = {**self.kept(positions, key, rows), **after}
+        return found
 
-        def look_up(key: Key) -> Collection[Row]:
-            changed = touched.get(key)
-            if changed is None:
-                return stored(key)
-            answer = answers.get(key)
-            if answer is None:
-                answer = answers[key] = self._merged(state, stored(key), changed)
-            return answer
+    def finding(self, state: State) -> Absence:
+        """Where a negation in that state must find nothing."""
+        both = (self.finding_old, self.finding_new)
+        return Absence(both, both) if state is State.KEPT else Absence(both[:1], both[1:])
 
-        return look_up
+    def finding_old(self, positions: Positions, key: Key) -> Iterable[tuple[Row, int]]:
+        return self.store.matching(positions, key).items()
 
-    def _merged(self, state: State, rows: Collection[Row], changed: Mapping[Row, int]) -> Mapping[Row, int]:
+    def finding_new(self, positions: Positions, key: Key) -> Iterable[tuple[Row, int]]:
+        changed = self.touched(positions, key)
+        rows = self.store.matching(positions, key).items()
+        if not changed:
+            return rows
+        return chain(self._after(changed.items()).items(), ((row, count) for row, count in rows if row not in changed))
+
+    def rows_before(self) -> list[Row]:
+        """The rows whose count changes and that were there."""
+        counts = self.store.counts
+        return [row for row in self._rows if counts.get(row, 0)]
+
+    def rows_after(self) -> list[Row]:
+        """The rows whose count changes and that will be there."""
+        return list(self._after(zip(self._rows, self._changes, strict=True)))
+
+    def _after(self, changed: Iterable[tuple[Row, int]]) -> Mapping[Row, int]:
         if self._distinct:
-            merged = {row: 1 for row in rows if row not in changed}
-        else:
-            counts = cast("Mapping[Row, int]", rows)
-            merged = {row: count for row, count in counts.items() if row not in changed}
-        if state is State.NEW:
-            merged.update((row, self.after[row]) for row in changed if row in self.after)
-        return merged
+            return {row: 1 for row, change in changed if change > 0}
+        counts = self.store.counts
+        return {row: count for row, change in changed if (count := counts.get(row, 0) + change)}
 
-    def _touched(self, positions: tuple[int, ...]) -> Mapping[Key, Mapping[Row, int]]:
-        """The change by the values at the positions."""
-        if not positions:
-            return {(): self.delta}
-        index = self._indexes.get(positions)
-        if index is None:
-            index = self._indexes[positions] = index_of(self.delta, positions)
-        return index
+
+class ChangedSource(Source):
+    """Where an atom finds its rows in a relation that does change."""
+
+    def __init__(self, change: Change, state: State) -> None:
+        super().__init__(change.store)
+        self._change = change
+        self._state = state
+
+    def match(self, positions: Positions, batch: Batch, keys: list[Key]) -> Matches:
+        touched, stored = self._change.keys(positions), self.stored(positions, keys)
+        if touched.isdisjoint(keys):
+            return batch, stored
+        found: list[tuple[Binding, Collection[Row]]] = []
+        for binding, key, rows in zip(batch, keys, stored, strict=True):
+            if key not in touched:
+                found.append((binding, rows))
+            elif self._state is State.KEPT:
+                found.append((binding, self._change.kept(positions, key, rows)))
+            else:
+                going, coming = split(binding)
+                if going is not None:
+                    found.append((going, rows))
+                if coming is not None:
+                    found.append((coming, self._change.new(positions, key, rows)))
+        return [binding for binding, _ in found], [rows for _, rows in found]
+
+    def holder(self, positions: Positions, keys: Collection[Key]) -> Holder | None:
+        return super().holder(positions, keys) if self._change.keys(positions).isdisjoint(keys) else None
+
+
+class Absence:
+    """Where a negated atom must find nothing, for bindings of rows that go, and for those of rows that come.
+
+    Both are the same unless the relation changes.
+    """
+
+    def __init__(self, going: tuple[Finding, ...], coming: tuple[Finding, ...]) -> None:
+        self.going = going
+        self.coming = coming
+        self.is_same = going == coming
+
+
+def absence_of(store: Readable) -> Absence:
+    """In a relation that does not change."""
+    old = (Change(store, [], []).finding_old,)
+    return Absence(old, old)
 
 
 class Presence:
@@ -138,28 +184,34 @@ class Presence:
         ]
         self._width = len(pattern.positions)
 
-    def fits(self, finding: Finding, key: Row) -> bool:
-        """Whether any row holds the key."""
-        found = finding(self._positions, key[0] if self._bare else key[: self._width])
-        if not self._widened:
-            return any(count > 0 for _, count in found)
+    def fits(self, findings: Iterable[Finding], key: Row) -> bool:
+        """Whether any row holds the key in one of the states."""
+        stored = key[0] if self._bare else key[: self._width]
         wanted = key[self._width :]
-        return any(count > 0 and self._wide(row) == wanted for row, count in found)
+        return any(
+            count > 0 and (not self._widened or self._wide(row) == wanted)
+            for finding in findings
+            for row, count in finding(self._positions, stored)
+        )
 
-    def flipped(self, change: Change, sign: int) -> Iterator[Row]:
-        """The keys that some row fitted before and none will, for sign 1; those for which it is the other way, for -1.
+    def flipped(self, change: Change) -> tuple[list[Row], list[Row]]:
+        """The keys that no row fits before and some will, and those for which it is the other way.
 
-        So sign 1 yields the keys for which a negation comes to hold.
+        So a negation ends to hold for the first, and begins to hold for the others.
         """
-        fitted, fits_not = change.finding_old, change.finding_new
-        if sign < 0:
-            fitted, fits_not = fits_not, fitted
-        for key in dict.fromkeys(map(self._key, change.before if sign > 0 else change.after)):
-            if self.fits(fitted, key) and not self.fits(fits_not, key):
-                yield key
+        old, new = (change.finding_old,), (change.finding_new,)
+        came, went = (dict.fromkeys(map(self._key, rows)) for rows in (change.rows_after(), change.rows_before()))
+        return (
+            [key for key in came if self.fits(new, key) and not self.fits(old, key)],
+            [key for key in went if self.fits(old, key) and not self.fits(new, key)],
+        )
 
     def _key(self, row: Row) -> Row:
         return (*[row[position] for position in self._positions], *self._wide(row))
 
     def _wide(self, row: Row) -> tuple[Value, ...]:
         return tuple([None if row[i] is None else convert(row[i]) for i, convert in self._widened])
+
+
+def _key_of(positions: Positions) -> Callable[[Row], Key]:
+    return itemgetter(*positions) if positions else lambda _: ()

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from whence.engines.local.counting.pipeline import Batch
-from whence.engines.local.counting.terms import Terms
+from whence.engines.local.counting.bundles import Batch
+from whence.engines.local.counting.opening import Opening
 from whence.engines.local.counting.view import Take
 from whence.model.rules import Rule
 from whence.model.schema import Relation
@@ -23,36 +23,31 @@ class Tally:
         self._rules = rules
         # Never 0, and below it only where differential rules take away more than the others give.
         self._derivations: dict[Row, int] = {}
-        self._coming: Counter[Row] = Counter()
-        self._going: Counter[Row] = Counter()
+        self._sums: Counter[Row] = Counter()
         self._pending: dict[Row, int] = {}
 
-    def taker(self, rule: int, terms: Terms) -> Take:
-        head = terms.row(self._rules[rule].head.terms, [column.type for column in self._relation.columns])
-        multiplicity = terms.multiplicity()
+    def taker(self, rule: int, opening: Opening) -> Take:
+        head, sign = self._rules[rule].head.terms, self._rules[rule].sign
+        rows = opening.row(head, [column.type for column in self._relation.columns])
+        weights = opening.weights(sign)
 
-        def take_once(batch: Batch, sign: int) -> None:
-            (self._coming if sign > 0 else self._going).update(map(head, batch))
-
-        if multiplicity is None:
-            return take_once
-
-        def take(batch: Batch, sign: int) -> None:
-            sums = self._coming if sign > 0 else self._going
-            for binding in batch:
-                row = head(binding)
-                sums[row] = sums.get(row, 0) + multiplicity(binding)
+        def take(batch: Batch) -> None:
+            sums = self._sums
+            for opened in opening.open(batch):
+                if weights is None:
+                    sums.update(rows(opened))
+                else:
+                    for row, weight in zip(rows(opened), weights(opened), strict=True):
+                        sums[row] = sums.get(row, 0) + weight
 
         return take
 
     def begin(self) -> None:
-        self._coming, self._going, self._pending = Counter(), Counter(), {}
+        self._sums, self._pending = Counter(), {}
 
     def change(self) -> Delta:
-        sums = self._coming
-        sums.subtract(self._going)
-        self._pending = {row: change for row, change in sums.items() if change}
-        self._coming, self._going = Counter(), Counter()
+        self._pending = {row: change for row, change in self._sums.items() if change}
+        self._sums = Counter()
         return self._membership() if self._relation.distinct else self._pending
 
     def settle(self) -> None:

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias
 
 from whence.errors import EvaluationError
 from whence.functions.numeric import CONTEXT, RANGES, finite, misfit, rescale
@@ -19,47 +19,60 @@ UNITS = 2**1074
 _UNIT_BITS = 1074
 
 
+# How many values there are, and their total.
+Counted: TypeAlias = tuple[int, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Adding:
     """How values of a type add up without rounding.
 
-    `plus(total, values, multiplicity)` is a further total, `both` that of two totals.
+    `plus` adds values to a number and a total, each as often as its weight says.
     """
 
     zero: Any
-    plus: Callable[[Any, Sequence[Any], int], Any]
-    both: Callable[[Any, Any], Any]
+    plus: Callable[[Counted, Sequence[Any], Sequence[int]], Counted]
 
 
-def _plus_integers(total: int, values: Sequence[int], multiplicity: int) -> int:
-    return total + sum(values) * multiplicity
+def _plus_integers(sums: Counted, values: Sequence[int], weights: Sequence[int]) -> Counted:
+    return sums[0] + sum(weights), sums[1] + sum(map(operator.mul, values, weights))
 
 
-def _plus_decimals(total: decimal.Decimal, values: Sequence[decimal.Decimal], multiplicity: int) -> decimal.Decimal:
-    if multiplicity == 1:
-        return reduce(CONTEXT.add, values, total)
-    if multiplicity == -1:
-        return reduce(CONTEXT.subtract, values, total)
-    return CONTEXT.fma(reduce(CONTEXT.add, values), multiplicity, total)
+def _plus_decimals(sums: Counted, values: Sequence[decimal.Decimal], weights: Sequence[int]) -> Counted:
+    count, total = sums
+    if weights.count(1) == len(weights):
+        return count + len(weights), reduce(_plus, values, total)
+    for value, weight in zip(values, weights, strict=True):
+        count += weight
+        if weight == 1:
+            total = _plus(total, value)
+        elif weight == -1:
+            total = _minus(total, value)
+        else:
+            total = CONTEXT.fma(value, weight, total)
+    return count, total
 
 
-def _plus_doubles(total: int, values: Sequence[float], multiplicity: int) -> int:
+def _plus_doubles(sums: Counted, values: Sequence[float], weights: Sequence[int]) -> Counted:
     """Totals of DOUBLEs are counted in units of the smallest one, because what was added must be taken away exactly."""
-    for value in values:
+    count, total = sums
+    for value, weight in zip(values, weights, strict=True):
         numerator, denominator = value.as_integer_ratio()
-        total += (numerator * multiplicity) << (_UNIT_BITS + 1 - denominator.bit_length())
-    return total
+        total += (numerator * weight) << (_UNIT_BITS + 1 - denominator.bit_length())
+    return count + sum(weights), total
 
 
-def _plus_nothing(total: int, _values: Sequence[Value], _multiplicity: int) -> int:
-    return total
+def _plus_nothing(sums: Counted, _values: Sequence[Value], weights: Sequence[int]) -> Counted:
+    return sums[0] + sum(weights), sums[1]
 
 
-INTEGERS = Adding(0, _plus_integers, operator.add)
-DECIMALS = Adding(decimal.Decimal(0), _plus_decimals, CONTEXT.add)
-DOUBLES = Adding(0, _plus_doubles, operator.add)
+_plus, _minus = CONTEXT.add, CONTEXT.subtract
+
+INTEGERS = Adding(0, _plus_integers)
+DECIMALS = Adding(decimal.Decimal(0), _plus_decimals)
+DOUBLES = Adding(0, _plus_doubles)
 # count does not look at the values.
-NOTHING = Adding(0, _plus_nothing, operator.add)
+NOTHING = Adding(0, _plus_nothing)
 
 
 def adding(function: str, argument: Type) -> Adding:

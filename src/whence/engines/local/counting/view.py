@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
-from whence.engines.local.counting.pipeline import Batch
-from whence.engines.local.counting.terms import Terms
+from whence.engines.local.counting.bundles import Batch
+from whence.engines.local.counting.opening import Opening
 from whence.model.types import Row
 from whence.model.updates import Delta
 
-# Takes a batch of bindings that come (1) or go (-1).
-Take: TypeAlias = Callable[[Batch, int], None]
+# Takes a batch of bindings.
+Take: TypeAlias = Callable[[Batch], None]
 
 
 class View(Protocol):
     """The state of one relation. Nothing that happens between `begin` and `settle` counts if `undo` comes instead."""
 
-    def taker(self, rule: int, terms: Terms) -> Take:
-        """What takes the bindings of a plan for the rule of that number."""
+    def taker(self, rule: int, opening: Opening) -> Take:
+        """What takes the bindings of a plan for the rule of that number, which are read like this."""
 
     def begin(self) -> None:
         """From now on bindings are taken."""

@@ -34,6 +34,8 @@ class Readable(Protocol):
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]: ...
 
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> Sequence[Collection[Row]]: ...
+
 
 class Store:
     """Counts per row; never 0. An index is made when it is first asked for, and kept up to date from then on."""

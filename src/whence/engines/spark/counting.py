@@ -128,9 +128,9 @@ class PagedGroups(Groups):
     def _expect(self, keys: Collection[Row]) -> None:
         bare: list[Key] = [key[0] if len(key) == 1 else key for key in keys]
         positions = tuple(range(self._stored.relation.arity))
-        self._stored.expect(positions, bare)
+        self._stored.base.expect(positions, bare)
         for members in self._members.values():
-            members.expect(positions, bare)
+            members.base.expect(positions, bare)
 
     def _settled(self, key: Row) -> State | None:
         totals = self._stored.get(key)

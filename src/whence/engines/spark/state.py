@@ -33,8 +33,10 @@ class Counted:
     def overlay_rows(self) -> Mapping[Row, int]:
         return self.overlay.counts
 
-    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
+        """The same for many keys, whose rows are brought into memory at once where that takes no job."""
         self.base.expect(positions, keys)
+        return [self.matching(positions, key) for key in keys]
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         changed = self.overlay.matching(positions, key)
@@ -89,8 +91,9 @@ class Present:
     def counts(self) -> Mapping[Row, int]:
         return _Presence(self._state.counts)
 
-    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
-        self._state.expect(positions, keys)
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
+        self._state.base.expect(positions, keys)
+        return [self.matching(positions, key) for key in keys]
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         found = self._state.matching(positions, key)
@@ -143,8 +146,9 @@ class Known(Generic[P]):
     def overlay_rows(self) -> Mapping[Row, P | None]:
         return self.overlay
 
-    def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
         self.base.expect(positions, keys)
+        return [self.matching(positions, key) for key in keys]
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         return dict.fromkeys(self.find(positions, key), 1)

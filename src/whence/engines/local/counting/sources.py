@@ -17,7 +17,7 @@ from whence.model.types import Row, Value
 
 Positions: TypeAlias = tuple[int, ...]
 # Bindings, and for each the rows that it meets: a mapping to their counts where they can be there more than once.
-Matches: TypeAlias = tuple[Batch, list[Collection[Row]]]
+Matches: TypeAlias = tuple[Batch, Sequence[Collection[Row]]]
 # The rows that hold a key one by one, for those who need not see them all.
 Finding: TypeAlias = Callable[[Positions, Key], Iterable[tuple[Row, int]]]
 
@@ -36,12 +36,9 @@ class Source:
         """What finds the only row of each of these keys; None where there can be several, or it would have changed."""
         return self._store.holder(positions) if isinstance(self._store, Store) else None
 
-    def stored(self, positions: Positions, keys: Sequence[Key]) -> list[Collection[Row]]:
+    def stored(self, positions: Positions, keys: Sequence[Key]) -> Sequence[Collection[Row]]:
         """The rows that are stored, for each of these keys."""
-        store = self._store
-        if isinstance(store, Store):
-            return store.matching_all(positions, keys)
-        return [store.matching(positions, key) for key in keys]
+        return self._store.matching_all(positions, keys)
 
 
 class Change:

@@ -240,8 +240,8 @@ class Sampler:
         self._last = time.monotonic()
         note = self._samples.note
         note("Python, resident", "MB", resident_bytes() / MEGABYTE)
-        note("JVM, resident", "MB", resident_bytes(self._jvm) / MEGABYTE)
         self._java.System.gc()
+        note("JVM, resident", "MB", resident_bytes(self._jvm) / MEGABYTE)
         used = self._java.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()
         note("JVM, live after a collection", "MB", used / MEGABYTE)
         sizes = [size for path in self._root.rglob("*") if (size := _size(path)) is not None]

@@ -28,9 +28,11 @@ from whence.model.updates import Delta
 # A component of more rows than this is built on the cluster.
 BUILT_HERE = 20_000
 
+OWING = "a relation that it reads has rows with a count below zero"
+
 
 class RebuildError(Exception):
-    """The component cannot follow this change row by row, and is to be derived anew."""
+    """The component cannot follow this change row by row, and is to be derived anew; the message says why."""
 
 
 def refusal(component: Component, rules: Rules) -> str | None:
@@ -87,8 +89,10 @@ class FlatAbsorption:
     def apply(self, deltas: Mapping[str, Delta]) -> Run:
         """What becomes of the component's rows."""
         change = change_of(self._stores, deltas)
-        if change.owing or any(own.is_marked(self.untrusted) for own in self._own.values()):
-            raise RebuildError
+        if change.owing:
+            raise RebuildError(OWING)
+        if any(own.is_marked(self.untrusted) for own in self._own.values()):
+            raise RebuildError("it has rows without a proof")
         run = Run(self._rules, self._own, change.after, self.support_of, self._brake, change)
         self.kill(change, run)
         for matcher, found in self._rules.gained(change, run.after):

@@ -245,8 +245,8 @@ class SparkEngine:
                 return self._in_driver(plan, lambda: plan.try_change(inputs), registry, work)
             except TooLargeError:
                 work.on_cluster = "the change touched too many rows"
-            except RebuildError:
-                work.on_cluster = "a relation that it reads has rows with a count below zero"
+            except RebuildError as error:
+                work.on_cluster = str(error)
             except EvaluationError:
                 if not plan.component.recursive:
                     raise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -19,7 +20,9 @@ from whence.model.types import Row
 # Ids of input rows, and of absences, that together suffice for a row; sorted.
 Support: TypeAlias = tuple[int, ...]
 
-# Up to so many ids are looked for one by one in every support; for more, supports are taken apart.
+# Up to so many ids are looked for in every support one by one, and up to so many in a loop; for more of them, supports
+# are taken apart.
+FEW = 4
 LISTED = 50
 
 # Up to so many rows that have lost their proof are followed in the driver. More are fewer jobs away on the cluster.
@@ -51,7 +54,7 @@ class Supported(Known[Support]):
         return self._marked[ids]
 
     def resting_on(self, ids: frozenset[int]) -> dict[Row, Support]:
-        """The rows whose support has one of these ids, as far as they are in memory."""
+        """The rows whose support has one of these ids, as far as they are in memory; raises if they are too many."""
         overlay = self.overlay
         found = {row: support for row, support in self._base_resting_on(ids).items() if row not in overlay}
         for identity in ids:
@@ -59,6 +62,8 @@ class Supported(Known[Support]):
                 support = overlay[row]
                 assert support is not None, "what is gone rests on nothing"
                 found[row] = support
+        if len(found) > DEAD_HERE:
+            raise TooLargeError
         return found
 
     def row_of(self, aggregates: Collection[int], group: Row) -> tuple[Row | None, Support]:
@@ -137,9 +142,20 @@ class Supported(Known[Support]):
 
 def resting(spark: SparkSession, frame: DataFrame, ids: Collection[int]) -> DataFrame:
     """The rows of a frame whose support has one of these ids. Of many ids, a row can come once for each."""
-    # In a frame, since Spark would compile the query anew for other numbers in it.
-    lost = F.broadcast(spark.createDataFrame(pa.table({"lost": pa.array(sorted(ids), pa.int64())})))
-    if len(ids) <= LISTED:
+    listed = sorted(ids)
+    if len(listed) <= FEW:
+        numbers = F.array(*(F.lit(number).cast("bigint") for number in listed))
+        # Which is always 1. A constant number would become part of the code that Spark compiles, anew for each number.
+        first = F.size("support") * 0 + 1
+        return frame.where(
+            reduce(
+                or_,
+                [F.array_contains("support", F.element_at(numbers, first + at)) for at in range(len(listed))],
+                F.lit(False),
+            )
+        )
+    lost = F.broadcast(spark.createDataFrame(pa.table({"lost": pa.array(listed, pa.int64())})))
+    if len(listed) <= LISTED:
         return frame.join(lost, F.array_contains("support", F.col("lost")), "left_semi")
     return frame.withColumn("lost", F.explode("support")).join(lost, "lost", "left_semi").drop("lost")
 

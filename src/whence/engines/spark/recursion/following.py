@@ -17,6 +17,7 @@ from whence.engines.engine import Functions
 from whence.engines.local.engine import reads
 from whence.engines.local.recursive.endless import Brake
 from whence.engines.reference.fixpoint import Limits
+from whence.engines.spark.absorption import OWING
 from whence.engines.spark.frames import delta_frame, summed
 from whence.engines.spark.recursion.building import new_growing
 from whence.engines.spark.recursion.changes import Flipped, flipped
@@ -95,7 +96,7 @@ class _Following:
         self._kept.append(change)
         inputs = self._inputs({**parts.inputs, **dict(self._changed_inputs())})
         if inputs.owing:
-            raise NotWorthItError("a relation that it reads has rows with a count below zero")
+            raise NotWorthItError(OWING)
         for name, rows in change.appeared.items():
             _check_worth(rows.rows, inputs.rows(name), f"rows of {name} are new")
         dead = self._without_proof(change) if self._proved else self._over_deleted(change)

@@ -33,7 +33,7 @@ def test_logs_do_not_grow_with_what_comes_and_goes(spark: SparkSession, tmp_path
     with mock.patch.object(journal, "SMALL_OVERLAY", 20):
         db.insert("link", CHAIN)
         sizes = []
-        for x in range(100):
+        for x in range(40):
             db.insert("link", [(4, 100 + x)])
             db.delete("link", [(4, 100 + x)])
             tables = db._storage.current.tables  # noqa: SLF001 - whose size this is about

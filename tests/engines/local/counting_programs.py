@@ -12,6 +12,7 @@ from random import Random
 from tests.engines.local.counting_driver import Driver
 from whence.analysis.analyze import Analysis, analyze
 from whence.errors import WhenceError
+from whence.incremental.keyed import KeyedDelta, key_positions
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Program
 from whence.model.schema import Column, Relation
@@ -179,4 +180,14 @@ def random_keyed_delta(chance: Random, relation: Relation, there: Mapping[Row, i
             if changed != holder:
                 steps += [(holder, -1), (changed, 1)]
     chance.shuffle(steps)
-    return dict(steps)
+    # A session says what becomes of each key; others say which rows come and go.
+    return keyed_delta(relation, dict(steps)) if chance.random() < 0.7 else dict(steps)
+
+
+def keyed_delta(relation: Relation, delta: Delta) -> KeyedDelta:
+    positions = key_positions(relation)
+    key = itemgetter(*positions)
+    gone = {key(row): row for row, change in delta.items() if change < 0}
+    came = {key(row): row for row, change in delta.items() if change > 0}
+    changed = [*dict.fromkeys(map(key, delta))]
+    return KeyedDelta(positions, changed, list(map(gone.get, changed)), list(map(came.get, changed)))

@@ -220,3 +220,30 @@ def test_rows_of_a_key_change_places() -> None:
     }  # fmt: skip
     assert changes(made, k={(1, 6): -1}, e={(1, 1): -1, (3, 1): 1}) == {(1, 6, 1): -1}
     assert changes(made, k={(1, 9): 1}, e={(2, 2): -1}) == {(3, 9, 1): 1, (2, 5, 2): -1}
+
+
+ORDERS = """
+.decl order_(id: INT, day: INT) key(id)
+.decl item(order_: INT, number: INT, price: INT, sent: INT) key(order_, number)
+v(o, d, sum<p>) :- order_(o, d), item(o, _, p, s), s < 10.
+"""
+
+
+def test_rows_that_join_alike_go_together() -> None:
+    made = driver(ORDERS, order_={(1, 5): 1, (2, 5): 1}, item={(1, 1, 10, 0): 1, (1, 2, 20, 0): 1, (2, 1, 30, 0): 1})
+    prices: Delta = {(1, 1, 10, 0): -1, (1, 1, 11, 0): 1, (1, 2, 20, 0): -1, (1, 2, 22, 0): 1}
+    assert changes(made, item=prices) == {(1, 5, 30): -1, (1, 5, 33): 1}
+    # The order moves to another group, and its items change beside it: what goes meets what was there before.
+    day: Delta = {(1, 5): -1, (1, 6): 1}
+    items: Delta = {(1, 1, 11, 0): -1, (1, 1, 12, 0): 1, (1, 2, 22, 0): -1}
+    assert changes(made, order_=day, item=items) == {(1, 5, 33): -1, (1, 6, 12): 1}
+    # One item goes out of sight and comes back, another changes where nobody looks.
+    sent: Delta = {(1, 1, 12, 0): -1, (1, 1, 12, 10): 1, (2, 1, 30, 0): -1, (2, 1, 30, 9): 1}
+    assert changes(made, item=sent) == {(1, 6, 12): -1}
+    assert changes(made, item={(1, 1, 12, 10): -1, (1, 1, 12, 9): 1}) == {(1, 6, 12): 1}
+
+
+def test_copies_that_stay_meet_what_changes_beside_them() -> None:
+    made = driver("v(x, sum<y>) :- bag(x, _), e(x, y).", bag={(1, None): 3}, e={(1, 2): 1})
+    assert changes(made, bag={(1, None): -1}, e={(1, 2): -1, (1, 5): 1}) == {(1, 6): -1, (1, 10): 1}
+    assert changes(made, bag={(1, None): 2}, e={(1, 7): 1}) == {(1, 10): -1, (1, 48): 1}

@@ -49,10 +49,10 @@ def check(aggregate: Fold, function: str, distinct: bool, kind: Type, changes: l
 
 
 def added(aggregate: Fold, change: Any, values: list[tuple[Value, int]]) -> Any:
-    """The change with these values, some of which come together."""
-    for at in range(0, len(values), 3):
-        some = values[at : at + 3]
-        change = aggregate.add(change, [value for value, _ in some], [copies for _, copies in some])
+    """The change with these values, in two parts, one of which has a NULL."""
+    given, weights = [*(value for value, _ in values), None], [*(copies for _, copies in values), 1]
+    for some in (range(0, len(given), 2), range(1, len(given), 2)):
+        change = aggregate.add(change, given, weights, some)
     return change
 
 
@@ -88,9 +88,9 @@ def test_a_heap_does_not_grow_with_what_has_gone() -> None:
     aggregate = Extreme("min", INT)
     state = aggregate.empty()
     for value in range(1_000):
-        change = aggregate.add(aggregate.begin(state), [-1 if value == 0 else value], [1])
+        change = aggregate.add(aggregate.begin(state), [-1 if value == 0 else value], [1], [0])
         if value > 1:
-            change = aggregate.add(change, [value - 1], [-1])
+            change = aggregate.add(change, [value - 1], [-1], [0])
         assert aggregate.result(change) == -1
         state = aggregate.settle(change)
     assert len(state.copies) == 2
@@ -108,6 +108,6 @@ def test_a_heap_does_not_grow_with_what_has_gone() -> None:
 )
 def test_a_sum_that_does_not_fit(kind: Type, value: Value, message: str) -> None:
     aggregate = Linear("sum", kind, aggregate_type("sum", kind, None))
-    change = aggregate.add(aggregate.begin(aggregate.empty()), [value], [2])
+    change = aggregate.add(aggregate.begin(aggregate.empty()), [value], [2], [0])
     with pytest.raises(EvaluationError, match=message):
         aggregate.result(change)

@@ -8,12 +8,24 @@ import pytest
 
 from tests.engines.local.counting_driver import Driver
 from tests.engines.local.counting_programs import Generator, random_delta
+from whence.engines.local.counting import entering, opening, pipeline, totals
 from whence.engines.local.counting.counting import Counting
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_counts_are_those_of_recomputation(seed: int) -> None:
-    chance = Random(seed)
+    play(Random(seed))
+
+
+@pytest.mark.parametrize("seed", range(1_000, 1_040))
+def test_what_is_handled_in_pieces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (entering, opening, pipeline):
+        monkeypatch.setattr(module, "FULL", 2)
+    monkeypatch.setattr(totals, "MANY", 1)
+    play(Random(seed))
+
+
+def play(chance: Random) -> None:
     analysis = Generator(chance).program()
     driver = Driver(analysis, Counting, {})
     driver.check()

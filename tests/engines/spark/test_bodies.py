@@ -97,3 +97,38 @@ def test_frames_carry_any_columns_along(spark: SparkSession) -> None:
     found = bindings(Body(rule, analysis.relations, SIGNATURES), {0: frame, 1: frame}, {}, FUNCTIONS)
     row = found.frame.select("a0_support", "a1_support", "a0_n").collect()
     assert row == [([2], [5], 1)]
+
+
+def test_starting_from_values(spark: SparkSession) -> None:
+    """A variable that is defined as NULL is found by NULL."""
+    analysis = analysis_of(TABLES + "v(x, z) :- a(x, y), z = x + y.", FUNCTIONS)
+    (rule,) = analysis.program.rules
+    frame = frame_of(spark, analysis.relations["a"], ROWS["a"])
+    wanted = spark.createDataFrame([(None, None), (1, 3), (2, 5)], "x INT, z INT")
+    start = Start(bound=("x", "z"), given=wanted)
+    found = bindings(Body(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS, start)
+    rows = found.frame.select(found.variable("x"), found.variable("y"), found.variable("z")).collect()
+    assert {tuple(row) for row in rows} == {(None, 1, None), (1, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("negation", "expected"),
+    [
+        ("!b(x, _)", {(1, 2)}),
+        ("!b(x + 1, y)", {(1, 2)}),
+        ("!b(_, y)", {(1, 2), (2, 2), (3, 0)}),
+        ("!b(_, _)", set[tuple[int, int]]()),
+    ],
+)
+def test_starting_from_a_negation(spark: SparkSession, negation: str, expected: set[tuple[int, int]]) -> None:
+    """Rows that went stand against bindings only where no other row does."""
+    analysis = analysis_of(TABLES + f"v(x, y) :- a(x, y), {negation}.", FUNCTIONS)
+    (rule,) = analysis.program.rules
+    relations = analysis.relations
+    frame = frame_of(spark, relations["a"], ROWS["a"])
+    gone = frame_of(spark, relations["b"], {(1, 7.0): 1, (2, 1.5): 1, (2, 2.0): 1, (9, 0.0): 1})
+    there = frame_of(spark, relations["b"], {(2, 1.0): 1})
+    found = bindings(Body(rule, relations, SIGNATURES), {0: frame}, {1: there}, FUNCTIONS, Start(first=1, given=gone))
+    rows = found.frame.select(found.variable("x"), found.variable("y")).collect()
+    assert {tuple(row) for row in rows} == expected
+    assert len(rows) == len(expected)

@@ -149,7 +149,7 @@ class PagedGroups(Groups):
             else:
                 kept = values[number]
                 change = fold.begin(found[at])
-                fold.add(change, [row[-1] for row in kept], list(kept.values()))
+                fold.add(change, [row[-1] for row in kept], list(kept.values()), range(len(kept)))
                 found[at] = fold.settle(change)
         found[ROW] = self._row(key, self._begin(tuple(found)))
         return tuple(found)

@@ -9,7 +9,7 @@ from whence.engines.local.counting.extremes import Extreme
 from whence.engines.local.counting.folds import ByValue, Fold, Linear
 from whence.functions.aggregates import aggregate_type
 from whence.functions.cast import converter, unchanged
-from whence.functions.typing import common_type, infer
+from whence.functions.typing import common_type
 from whence.incremental.body import Body
 from whence.model.rules import Rule
 from whence.model.terms import Aggregate
@@ -34,8 +34,6 @@ class HeadAggregate:
         ]
         self.arguments = [term.argument for term in terms]
         self.input = common_type(given) if given else None
-        # Whether some of the rules can give it NULL, or nothing at all.
-        self.nullable = any(map(_gives_null, bodies, terms))
         result = aggregate_type(first.function, self.input, first.span)
         self.fold: Fold | None = None
         if self.input is not None:
@@ -54,10 +52,6 @@ def _aggregate(rule: Rule, position: int) -> Aggregate:
     term = rule.head.terms[position]
     assert isinstance(term, Aggregate), "analysis lets all rules of a view have the same aggregates"
     return term
-
-
-def _gives_null(body: Body, aggregate: Aggregate) -> bool:
-    return aggregate.argument is None or infer(aggregate.argument, body.types, body.signatures).nullable
 
 
 def _fold(aggregate: Aggregate, argument: Type, result: Type, signed: bool) -> Fold:

@@ -71,8 +71,10 @@ class Extreme:
     def begin(self, state: Candidates) -> CandidatesChange:
         return CandidatesChange(state)
 
-    def add(self, change: CandidatesChange, values: Sequence[Any], weights: Sequence[int]) -> CandidatesChange:
-        add_copies(change.copies, values, weights)
+    def add(
+        self, change: CandidatesChange, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]
+    ) -> CandidatesChange:
+        add_copies(change.copies, values, weights, places)
         return change
 
     def result(self, change: CandidatesChange) -> Value:

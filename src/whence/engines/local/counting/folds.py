@@ -22,8 +22,8 @@ class Fold(Protocol):
     def begin(self, state: Any) -> Any:
         """A change of the state."""
 
-    def add(self, change: Any, values: Sequence[Any], weights: Sequence[int]) -> Any:
-        """The change with these values, none of which is NULL, each as often as its weight says."""
+    def add(self, change: Any, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]) -> Any:
+        """The change with the values at these places, each as often as the weight there says. NULL counts nothing."""
 
     def result(self, change: Any) -> Value: ...
 
@@ -111,8 +111,10 @@ class ByValue:
     def begin(self, state: Values) -> ValuesChange:
         return ValuesChange(state)
 
-    def add(self, change: ValuesChange, values: Sequence[Any], weights: Sequence[int]) -> ValuesChange:
-        add_copies(change.copies, values, weights)
+    def add(
+        self, change: ValuesChange, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]
+    ) -> ValuesChange:
+        add_copies(change.copies, values, weights, places)
         return change
 
     def result(self, change: ValuesChange) -> Value:
@@ -141,16 +143,18 @@ class ByValue:
             if was != will:
                 kinds += bool(will) - bool(was)
                 count += will - was
-                _, total = self._adding.plus((0, total), (value,), (will - was,))
+                _, total = self._adding.plus((0, total), (value,), (will - was,), (0,))
         return kinds, count, total
 
     def _weight(self, copies: int) -> int:
         return int(copies > 0) if self._distinct else copies
 
 
-def add_copies(copies: dict[Any, int], values: Iterable[Any], weights: Iterable[int]) -> None:
-    for value, weight in zip(values, weights, strict=True):
-        copies[value] = copies.get(value, 0) + weight
+def add_copies(copies: dict[Any, int], values: Sequence[Any], weights: Sequence[int], places: Iterable[int]) -> None:
+    for place in places:
+        value = values[place]
+        if value is not None:
+            copies[value] = copies.get(value, 0) + weights[place]
 
 
 def merge(copies: dict[Any, int], change: dict[Any, int]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count
-from operator import itemgetter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, TypeAlias
 
 from whence.engines.local.counting.aggregates import HeadAggregate
@@ -30,9 +29,6 @@ State: TypeAlias = tuple[Any, ...]
 Change: TypeAlias = list[Any]
 ROW, BINDINGS, FOLDED = range(3)
 
-# Some values of a list.
-Pick: TypeAlias = Callable[[list[Any]], Sequence[Any]]
-
 
 class Groups:
     """The groups of a view. A group has a row while it has bindings; a head without group terms has one always."""
@@ -46,10 +42,9 @@ class Groups:
         self._plain = tuple([position for position in range(len(head.terms)) if position not in positions])
         self._aggregates = [HeadAggregate(position, bodies, self._columns[position], signed) for position in positions]
         self._folds = [each.fold for each in self._aggregates if each.fold is not None]
+        # The folds, each with its place in a state.
         self._placed = list(enumerate(self._folds, FOLDED))
-        nullables = [each.nullable for each in self._aggregates if each.fold is not None]
-        # Where each fold has its place in a state, and how it takes the values of a group.
-        self._adds = [(at, fold.add, nullable) for (at, fold), nullable in zip(self._placed, nullables, strict=True)]
+        self._adds = [fold.add for fold in self._folds]
         # Of the others, a change is the state that it leads to.
         self._to_settle = [(at, fold) for at, fold in self._placed if not isinstance(fold, Linear)]
         # For each aggregate, where the fold is, and what it makes of a change; None where bindings are counted.
@@ -136,16 +131,10 @@ class Groups:
             change = changes.get(key)
             if change is None:
                 change = changes[key] = self._begin(self._settled(key))
-            pick: Pick = itemgetter(*own) if len(own) > 1 else itemgetter(slice(own[0], own[0] + 1))
-            counts = pick(weights)
-            change[BINDINGS] += sum(counts)
-            for (at, add, nullable), column in zip(self._adds, values, strict=True):
-                given = pick(column)
-                if nullable and None in given:
-                    there = [value is not None for value in given]
-                    change[at] = add(change[at], list(compress(given, there)), list(compress(counts, there)))
-                else:
-                    change[at] = add(change[at], given, counts)
+            for place in own:
+                change[BINDINGS] += weights[place]
+            for at, add in enumerate(self._adds):
+                change[FOLDED + at] = add(change[FOLDED + at], values[at], weights, own)
 
     def _expect(self, keys: Collection[Row]) -> None:
         """These groups are going to be looked up. Everything is at hand here."""

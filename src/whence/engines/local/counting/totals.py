@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import decimal
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from whence.errors import EvaluationError
@@ -21,52 +21,75 @@ _UNIT_BITS = 1074
 
 # How many values there are, and their total.
 Counted: TypeAlias = tuple[int, Any]
+# Adds the values at some places, each as often as the weight there says; NULL counts for nothing.
+Plus: TypeAlias = Callable[[Counted, Sequence[Any], Sequence[int], Sequence[int]], Counted]
+
+# So many values are not looked at one by one if they can be added up at once.
+MANY = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """How values of a type add up without rounding.
-
-    `plus` adds values to a number and a total, each as often as its weight says.
-    """
+    """How values of a type add up without rounding."""
 
     zero: Any
-    plus: Callable[[Counted, Sequence[Any], Sequence[int]], Counted]
+    plus: Plus
 
 
-def _plus_integers(sums: Counted, values: Sequence[int], weights: Sequence[int]) -> Counted:
-    return sums[0] + sum(weights), sums[1] + sum(map(operator.mul, values, weights))
-
-
-def _plus_decimals(sums: Counted, values: Sequence[decimal.Decimal], weights: Sequence[int]) -> Counted:
+def _plus_integers(sums: Counted, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]) -> Counted:
     count, total = sums
-    if weights.count(1) == len(weights):
-        return count + len(weights), reduce(_plus, values, total)
-    for value, weight in zip(values, weights, strict=True):
-        count += weight
-        if weight == 1:
-            total = _plus(total, value)
-        elif weight == -1:
-            total = _minus(total, value)
-        else:
-            total = CONTEXT.fma(value, weight, total)
+    for place in places:
+        value = values[place]
+        if value is not None:
+            weight = weights[place]
+            count += weight
+            total += value * weight
     return count, total
 
 
-def _plus_doubles(sums: Counted, values: Sequence[float], weights: Sequence[int]) -> Counted:
+def _plus_decimals(sums: Counted, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]) -> Counted:
+    count, total = sums
+    if len(places) > MANY:
+        pick = itemgetter(*places)
+        given = pick(values)
+        if type(None) not in set(map(type, given)) and pick(weights).count(1) == len(places):
+            return count + len(places), reduce(_add, given, total)
+    for place in places:
+        value = values[place]
+        if value is not None:
+            weight = weights[place]
+            count += weight
+            if weight == 1:
+                total = _add(total, value)
+            elif weight == -1:
+                total = _subtract(total, value)
+            else:
+                total = CONTEXT.fma(value, weight, total)
+    return count, total
+
+
+def _plus_doubles(sums: Counted, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]) -> Counted:
     """Totals of DOUBLEs are counted in units of the smallest one, because what was added must be taken away exactly."""
     count, total = sums
-    for value, weight in zip(values, weights, strict=True):
-        numerator, denominator = value.as_integer_ratio()
-        total += (numerator * weight) << (_UNIT_BITS + 1 - denominator.bit_length())
-    return count + sum(weights), total
+    for place in places:
+        value = values[place]
+        if value is not None:
+            weight = weights[place]
+            count += weight
+            numerator, denominator = value.as_integer_ratio()
+            total += (numerator * weight) << (_UNIT_BITS + 1 - denominator.bit_length())
+    return count, total
 
 
-def _plus_nothing(sums: Counted, _values: Sequence[Value], weights: Sequence[int]) -> Counted:
-    return sums[0] + sum(weights), sums[1]
+def _plus_nothing(sums: Counted, values: Sequence[Any], weights: Sequence[int], places: Sequence[int]) -> Counted:
+    count, total = sums
+    for place in places:
+        if values[place] is not None:
+            count += weights[place]
+    return count, total
 
 
-_plus, _minus = CONTEXT.add, CONTEXT.subtract
+_add, _subtract = CONTEXT.add, CONTEXT.subtract
 
 INTEGERS = Adding(0, _plus_integers)
 DECIMALS = Adding(decimal.Decimal(0), _plus_decimals)

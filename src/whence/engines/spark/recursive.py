@@ -39,6 +39,8 @@ FAILING = "its rules fail for values that only the search for derivations comes 
 
 
 class RecursivePlan:
+    """Its own states are rows with supports, or with marks in their place where the strategy keeps none."""
+
     def __init__(
         self,
         component: Component,

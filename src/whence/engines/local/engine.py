@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
-from whence.engines.local.measures import Forest, Meter, Work, Works, metrics
+from whence.engines.local.maintainer import Maintainer
+from whence.engines.local.measures import Forest, Work, Works, metrics
+from whence.engines.local.postponing import PostponingStore
 from whence.engines.local.store import Store, table_store
 from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
@@ -18,6 +23,14 @@ from whence.model.rules import Atom, Comparison, Condition, Negation
 from whence.model.terms import Call, walk
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
+
+
+class View(NamedTuple):
+    """A component with rules, what it reads from below, and who keeps it."""
+
+    relations: tuple[str, ...]
+    reads: tuple[str, ...]
+    maintainer: Maintainer
 
 
 class LocalEngine:
@@ -30,29 +43,38 @@ class LocalEngine:
         self._functions: Functions = {}
         self._stores: dict[str, Store] = {}
         self._choices: dict[tuple[str, ...], Choice] = {}
+        self._views: list[View] = []
         self._of_relation: dict[str, Choice] = {}
         self._forests: dict[tuple[str, ...], Forest] = {}
         self._works: Works = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         kept = kept_components(self._analysis, self._functions, analysis, functions)
-        stores = self._stores_for(analysis, kept)
+        stores: dict[str, Store] = {}
+        read = {component.relations: tuple(reads(component)) for component in analysis.components}
+        needed = {name for names in read.values() for name in names}
         choices: dict[tuple[str, ...], Choice] = {}
         fresh: set[tuple[str, ...]] = set()
         compiled: set[str] = set()
         for component in analysis.components:
-            if component.rules:
-                name = component.relations
-                if name in kept:
-                    choices[name] = self._choices[name]
-                else:
-                    fresh.add(name)
-                    below = {read: stores[read] for read in reads(component)}
-                    parts = (component, analysis.relations, functions, below, self._limits)
-                    choices[name] = choose(self._maintenance, *parts, compiled)
-                if isinstance(choices[name].maintainer, Forest):
-                    compiled.update(name)
-        deltas, works = _run(analysis, choices, stores, update, fresh)
+            names = component.relations
+            if not component.rules:
+                stores.update((name, self._store_of_table(name, analysis)) for name in names)
+                continue
+            if names in kept:
+                choices[names] = self._choices[names]
+            else:
+                fresh.add(names)
+                below = {name: stores[name] for name in read[names]}
+                parts = (component, analysis.relations, functions, below, self._limits)
+                choices[names] = choose(self._maintenance, *parts, compiled)
+            if isinstance(choices[names].maintainer, Forest):
+                compiled.update(names)
+            for name in needed.intersection(names):
+                known = self._stores.get(name) if names in kept else None
+                stores[name] = known or _store_of_view(name, choices[names].maintainer, is_kept=names in kept)
+        views = [View(names, read[names], choice.maintainer) for names, choice in choices.items()]
+        deltas, works = _run(views, stores, update, fresh)
         # Views that are only defined differently have changed by the difference, for those who look from outside.
         replaced = {
             name: self._of_relation[name].maintainer.counts(name)
@@ -61,6 +83,7 @@ class LocalEngine:
             if name in self._of_relation and self._analysis.relations[name].columns == analysis.relations[name].columns
         }
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
+        self._views = views
         self._of_relation = {name: choice for names, choice in choices.items() for name in names}
         self._forests = {
             names: choice.maintainer for names, choice in choices.items() if isinstance(choice.maintainer, Forest)
@@ -70,7 +93,7 @@ class LocalEngine:
         return {**deltas, **{name: _sum(dict(self.counts(name)), _minus(old)) for name, old in replaced.items()}}
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
-        deltas, self._works = _run(self._analysis, self._choices, self._stores, update, set())
+        deltas, self._works = _run(self._views, self._stores, update, set())
         self._settle(deltas)
         return deltas
 
@@ -97,18 +120,6 @@ class LocalEngine:
         for name, delta in deltas.items():
             if name in self._stores:
                 self._stores[name].apply(delta)
-
-    def _stores_for(self, analysis: Analysis, kept: set[tuple[str, ...]]) -> dict[str, Store]:
-        read = {name for component in analysis.components for name in reads(component)}
-        stores: dict[str, Store] = {}
-        for component in analysis.components:
-            for name in component.relations:
-                if not component.rules:
-                    stores[name] = self._store_of_table(name, analysis)
-                elif name in read:
-                    known = self._stores.get(name) if component.relations in kept else Store()
-                    stores[name] = known or Store(self.counts(name))
-        return stores
 
     def _store_of_table(self, name: str, analysis: Analysis) -> Store:
         before = self._analysis.relations.get(name)
@@ -137,52 +148,56 @@ def kept_components(
     return kept
 
 
+def _store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:
+    """A store for a view that had none before, because it is new or nobody read it."""
+    if not isinstance(maintainer, Forest):
+        return Store(maintainer.counts(name) if is_kept else {})
+    everything = partial(maintainer.everything, name)
+    store = PostponingStore(everything)
+    if is_kept:
+        store.apply(everything())
+    return store
+
+
 def _run(
-    analysis: Analysis,
-    choices: Mapping[tuple[str, ...], Choice],
-    stores: Mapping[str, Store],
-    update: Update,
-    fresh: set[tuple[str, ...]],
+    views: Iterable[View], stores: Mapping[str, Store], update: Update, fresh: set[tuple[str, ...]]
 ) -> tuple[dict[str, Delta], Works]:
     """What follows from an update, and the work it was. `fresh` components have never been built."""
     deltas: dict[str, Delta] = {name: delta for name, delta in update.deltas.items() if delta}
-    touched: list[Choice] = []
-    meter = Meter()
+    touched: list[Maintainer] = []
+    works: Works = {}
     try:
-        for component in analysis.components:
-            choice = choices.get(component.relations)
-            if choice is None:
+        for view in views:
+            inputs = {name: deltas[name] for name in view.reads if name in deltas}
+            is_fresh = view.relations in fresh
+            if not inputs and not is_fresh:
                 continue
-            inputs = {name: deltas[name] for name in reads(component) if name in deltas}
-            meter.start()
-            if component.relations in fresh:
-                outputs = _first(choice, inputs)
-                meter.stop(component.relations, inputs, outputs, (stores[name] for name in reads(component)))
-            elif inputs:
-                touched.append(choice)
-                outputs = choice.maintainer.apply(inputs)
-                meter.stop(component.relations, inputs, outputs)
+            started, stored = time.perf_counter(), 0
+            if is_fresh:
+                # One that is built reads all that is stored.
+                stored = sum(stores[name].size for name in view.reads)
+                outputs = _first(view.maintainer, inputs)
             else:
-                continue
+                touched.append(view.maintainer)
+                outputs = view.maintainer.apply(inputs)
+            works[view.relations] = Work(inputs, outputs, time.perf_counter() - started, stored)
             deltas.update(outputs)
     except BaseException:
-        for choice in touched:
-            choice.maintainer.undo()
+        for maintainer in touched:
+            maintainer.undo()
         raise
-    for choice in touched:
-        choice.maintainer.settle()
-    for name in fresh:
-        choices[name].maintainer.settle()
-    return deltas, meter.works
+    for maintainer in (*touched, *(view.maintainer for view in views if view.relations in fresh)):
+        maintainer.settle()
+    return deltas, works
 
 
-def _first(choice: Choice, inputs: Mapping[str, Delta]) -> Mapping[str, Delta]:
+def _first(maintainer: Maintainer, inputs: Mapping[str, Delta]) -> Mapping[str, Delta]:
     """A new component: all that the stores hold, and then the change that comes with its definition."""
-    built = choice.maintainer.build()
+    built = maintainer.build()
     if not inputs:
         return built
-    choice.maintainer.settle()
-    changed = choice.maintainer.apply(inputs)
+    maintainer.settle()
+    changed = maintainer.apply(inputs)
     return {name: _sum(built.get(name, {}), changed.get(name, {})) for name in {**built, **changed}}
 
 

@@ -48,6 +48,15 @@ class Store:
     def counts(self) -> Mapping[Row, int]:
         return self._counts
 
+    def contents(self) -> Mapping[Row, int]:
+        """The counts, for those who look once."""
+        return self.counts
+
+    @property
+    def size(self) -> int:
+        """How many different rows there are."""
+        return len(self.counts)
+
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         """The rows whose columns at these positions hold the key: a bare value for one position, else a tuple.
 

@@ -14,6 +14,7 @@ import numpy as np
 from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.engines.local.forest import layout
+from whence.engines.local.forest.fixed import fixed_cost
 from whence.engines.local.forest.flattening import Function, flatten
 from whence.engines.local.forest.grouping import passed_on
 from whence.engines.local.forest.interning import Interner
@@ -92,11 +93,18 @@ class _Compiler:
     def _identity(self, name: str) -> tuple[int, ...]:
         """Of a relation with min or max, only the groups make a tuple what it is."""
         value = self.values.get(name)
-        skipped = value.position if value is not None and name in self.own else None
+        skipped = value.position if value is not None and value.sign else None
         return tuple(i for i in range(self.relations[name].arity) if i != skipped)
+
+    def _fixed(self, name: str) -> int:
+        value = self.values.get(name) if name in self.inputs else None
+        return 0 if value is None else value.sign
 
     def compile(self) -> Compiled:
         rules = [PlannedRule(self.around, rule) for rule in self.rules]
+        for name in self.values.keys() & set(self.inputs):
+            self.values[name] = fixed_cost(self.relations[name], self.values[name], rules)
+            self.positions[name] = self._identity(name)
         tables = self.around.tables
         forward: list[tuple[int, int]] = []
         for name in self.names:
@@ -141,15 +149,17 @@ class _Compiler:
             (next((i for i, k in enumerate(order) if k[0] == r), 0), sum(k[0] == r for k in order))
             for r in range(len(self.names))
         ]
+        longest = max(1, *(rule.length for rule in rules))
         floating = any(v.floating for v in self.values.values())
         number_type = np.float64 if floating else np.int64
         constants: list[float] = []
         costs = [rule.value.steps(constants) if rule.value is not None else [] for rule in rules]
         own_values = [self.values.get(name) if name in self.own else None for name in self.names]
+        signs = {name: 0 if value is None else value.sign for name, value in zip(self.names, own_values, strict=True)}
         return Rules(
             plans=_table(
                 [
-                    [rule, atom, *steps, *tests, *_flat(terms, width)]
+                    [rule, atom, *steps, *tests, tables.is_single(*steps), *_flat(terms, width)]
                     for rule, atom, steps, tests, terms in zip(
                         tables.plan_rule,
                         tables.plan_atom,
@@ -183,10 +193,10 @@ class _Compiler:
             ),
             relations=_table(
                 [
-                    [len(self.positions[name]), *forward[i], *backward[i], *spans[i], 0 if v is None else v.sign]
-                    for i, (name, v) in enumerate(zip(self.names, own_values, strict=True))
+                    [len(self.positions[name]), *forward[i], *backward[i], *spans[i], signs[name], self._fixed(name)]
+                    for i, name in enumerate(self.names)
                 ],
-                layout.SIGN + 1,
+                layout.FIXED + 1,
             ),
             indexes=_table(
                 [
@@ -195,12 +205,13 @@ class _Compiler:
                 ],
                 layout.INDEX_COLUMNS + width,
             ),
-            numbers=self.interner.numbers(),
+            numbers=self.interner.numbers,
+            signs=_table([[signs[atom.relation] for atom in r.atoms[: r.length]] for r in rules], longest),
             costs=_operations(costs),
             constants=np.array(constants or [0], number_type),
             limit=np.array([np.inf if floating else 2.0**63 - 1024]),
             bounds=np.array([(0, 0) if v is None else v.bounds for v in own_values], number_type).reshape(-1, 2),
-            shape=np.array([width, max(1, *(r.length for r in rules)), self.passed_on], np.int32),
+            shape=np.array([width, longest, self.passed_on], np.int32),
         )
 
 

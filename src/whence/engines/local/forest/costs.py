@@ -12,25 +12,30 @@ from whence.engines.local.forest.layout import (
     CHEAPENED,
     END,
     GREATEST,
+    HEAD_RELATION,
     LEAST,
     MULTIPLY,
     PUSH_BEST,
     PUSH_CONSTANT,
-    RELATION,
     RULE,
     SIGN,
     SUBTRACT,
     Array,
+    Rules,
 )
 
 
 @inlined
 def cost_of(
-    derivations: Array, number: int, best: Array, costs: Array, constants: Array, limit: Array, stack: Array
+    derivations: Array, number: int, best: Array, counters: Array, rules: Rules, stack: Array
 ) -> tuple[float, bool]:
-    """The cost by postfix operations, and whether a sum has overflown; a rule without operations gives 0."""
+    """The cost by postfix operations, and whether the head's column can hold it; a rule without operations gives 0.
+
+    Notes when it is better than that of a tuple it rests on. Only costs are read, and no nodes, which lie elsewhere.
+    """
+    costs, bounds = rules.costs, rules.bounds
     rule = derivations[number, RULE]
-    overflown = False
+    fits = True
     size = 0
     at = 0
     stack[0] = 0
@@ -40,7 +45,7 @@ def cost_of(
             stack[size] = best[derivations[number, BODY + costs[rule, at, 1]]]
             size += 1
         elif operation == PUSH_CONSTANT:
-            stack[size] = constants[costs[rule, at, 1]]
+            stack[size] = rules.constants[costs[rule, at, 1]]
             size += 1
         else:
             size -= 1
@@ -48,10 +53,10 @@ def cost_of(
             if operation == ADD:
                 stack[size - 1] = left + right
                 # As machine numbers overflow wraps around, and may not be looked for afterwards.
-                overflown |= abs(np.float64(left) + np.float64(right)) > limit[0]
+                fits &= abs(np.float64(left) + np.float64(right)) <= rules.limit[0]
             elif operation == SUBTRACT:
                 stack[size - 1] = left - right
-                overflown |= abs(np.float64(left) - np.float64(right)) > limit[0]
+                fits &= abs(np.float64(left) - np.float64(right)) <= rules.limit[0]
             elif operation == MULTIPLY:
                 stack[size - 1] = left * right
             elif operation == LEAST:
@@ -59,28 +64,12 @@ def cost_of(
             elif operation == GREATEST:
                 stack[size - 1] = max(left, right)
         at += 1
-    return stack[0], overflown
-
-
-@inlined
-def holds(
-    nodes: Array,
-    derivations: Array,
-    counters: Array,
-    number: int,
-    best: Array,
-    heads: Array,
-    relations: Array,
-    bounds: Array,
-    relation: int,
-    cost: float,
-) -> bool:
-    """Whether the head's column can hold the cost; notes when it is better than that of a tuple it rests on."""
-    sign = relations[relation, SIGN]
+    cost = stack[0]
+    relation = rules.heads[rule, HEAD_RELATION]
+    sign = rules.relations[relation, SIGN]
     if not sign:
-        return True
-    for atom in range(heads[derivations[number, RULE], BODY_LENGTH]):
-        node = derivations[number, BODY + atom]
-        if relations[nodes[node, RELATION], SIGN] and sign * cost < sign * best[node]:
+        return cost, fits
+    for atom in range(rules.heads[rule, BODY_LENGTH]):
+        if rules.signs[rule, atom] and sign * cost < sign * best[derivations[number, BODY + atom]]:
             counters[CHEAPENED] = 1
-    return bounds[relation, 0] <= cost <= bounds[relation, 1]
+    return cost, fits and bounds[relation, 0] <= cost <= bounds[relation, 1]

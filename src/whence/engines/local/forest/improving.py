@@ -6,24 +6,11 @@ the best is a spare. When a node improves, the derivations that use it are looke
 
 from __future__ import annotations
 
-from whence.engines.local.forest.costs import cost_of, holds
-from whence.engines.local.forest.growing import (
-    ANSWERED,
-    DONE,
-    FINISHED,
-    MATCHING,
-    MISSED,
-    NEEDS_ROOM,
-    NEEDS_VALUES,
-    NEXT_PLAN,
-    QUEUED,
-    RESUMED,
-    has_room,
-    has_room_in_indexes,
-    note,
-)
+from whence.engines.local.forest.costs import cost_of
+from whence.engines.local.forest.deriving import has_room, has_room_in_indexes, note
+from whence.engines.local.forest.growing import enter, learn
 from whence.engines.local.forest.heap import drop_first, push
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
@@ -35,6 +22,7 @@ from whence.engines.local.forest.layout import (
     INDEXED,
     LIVE,
     LONGEST,
+    NODES,
     NOTED,
     NOTHING,
     PENDING,
@@ -48,15 +36,31 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.matching import PLAN, advance, begin, is_complete, make_head
+from whence.engines.local.forest.matching import advance, begin, is_complete, make_head
 from whence.engines.local.forest.missing import postpone, take_up
 from whence.engines.local.forest.tuples import find_or_add, let_find
-
-# More of where a walk stands: whether a match waits to be recorded, the node being joined, the next of its uses, the
-# heap's size, how many nodes are noted with what they were before, and how often a node was taken from the heap.
-FOUND, CURRENT, USE, HEAP, NOTES, TAKEN = range(10, 16)
-
-OUT_OF_BOUNDS, ENDLESS = 3, 4
+from whence.engines.local.forest.walking import (
+    ANSWERED,
+    CURRENT,
+    DONE,
+    ENDLESS,
+    FINISHED,
+    FOUND,
+    HEAP,
+    MATCHING,
+    MISSED,
+    NEEDS_ROOM,
+    NEEDS_VALUES,
+    NEXT_PLAN,
+    NOTES,
+    OUT_OF_BOUNDS,
+    PLAN,
+    QUEUED,
+    RESUMED,
+    ROUNDS,
+    TAKEN,
+    USE,
+)
 
 
 @inlined
@@ -97,10 +101,12 @@ def offer(
     walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
 
 
-@kernel
+@inlined
 def improve(
     forest: Forest,
     rules: Rules,
+    rows: Array,
+    row_costs: Array,
     queue: Array,
     heap_keys: Array,
     heap_nodes: Array,
@@ -111,17 +117,18 @@ def improve(
     stack: Array,
     missing: Array,
     answered: Array,
-    most: int,
+    learned: Array,
 ) -> int:
-    """Join every queued node and everything that becomes alive or better by that, until nothing does.
+    """Join the rows that come, and everything that becomes alive or better by that, until nothing does.
 
-    `most` bounds how often nodes are taken from the heap: around a cycle that improves itself there is no end.
+    Nodes are not taken from the heap without end, as they could be around a cycle that improves itself.
     """
     nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
     index_slots, index_state, best = forest.index_slots, forest.index_state, forest.best
     plans, heads, relations, indexes = rules.plans, rules.heads, rules.relations, rules.indexes
-    costs, constants, bounds, limit = rules.costs, rules.constants, rules.bounds, rules.limit
     longest = rules.shape[LONGEST]
+    if not enter(forest, rules, rows, row_costs, queue, walk) or not learn(forest, rules, learned, walk, work):
+        return NEEDS_ROOM
     while True:
         if walk[HEAP] >= len(heap_keys) or walk[NOTES] >= len(noted):
             return NEEDS_ROOM
@@ -137,12 +144,10 @@ def improve(
                 return NEEDS_ROOM
             rule = plans[walk[PLAN], PLAN_RULE]
             relation = make_head(heads, relations, rule, work)
-            head = find_or_add(nodes, slots, counters, relation, work, ROW, relations[relation, ARITY])
+            head = find_or_add(nodes, slots, counters, relation, work, ROW, 0, relations[relation, ARITY])
             number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
-            cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
-            if overflown or not holds(
-                nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
-            ):
+            cost, fits = cost_of(derivations, number, best, counters, rules, stack)
+            if not fits:
                 return OUT_OF_BOUNDS
             offer(nodes, best, relations, head, number, cost, noted, before, heap_keys, heap_nodes, walk)
             walk[FOUND] = 0
@@ -164,11 +169,8 @@ def improve(
             head = derivations[number, HEAD]
             walk[USE] = derivations[number, BODY + longest + walk[USE] % longest]
             if head != NOTHING:
-                cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
-                relation = nodes[head, RELATION]
-                if overflown or not holds(
-                    nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
-                ):
+                cost, fits = cost_of(derivations, number, best, counters, rules, stack)
+                if not fits:
                     return OUT_OF_BOUNDS
                 offer(nodes, best, relations, head, number, cost, noted, before, heap_keys, heap_nodes, walk)
             continue
@@ -195,7 +197,7 @@ def improve(
                 continue
             walk[TAKEN] += 1
             walk[CURRENT] = node
-            if walk[TAKEN] > most:
+            if walk[TAKEN] > walk[ROUNDS] * (counters[NODES] + 1):
                 return ENDLESS
         else:
             return FINISHED

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from whence.engines.local.forest.layout import Array
 from whence.model import types
-from whence.model.types import Row, Type, Value
+from whence.model.types import Type, Value
 
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - TIMESTAMP has no time zone
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -30,48 +30,46 @@ class Interner:
         self._ids: dict[str, dict[Value, int]] = {}
         self._count = 1
         # Room doubles when it is used up, so that a new value costs the same however many there are.
-        self._values: Array = np.full(64, None, object)
-        self._numbers: Array = np.zeros(64, np.int64)
+        self.values: Array = np.full(64, None, object)
+        # What each of them is as a number, 0 where it is none.
+        self.numbers: Array = np.zeros(64, np.int64)
 
     def table(self, type_: Type) -> dict[Value, int]:
         return self._ids.setdefault(family(type_), {None: 0})
 
     def id(self, value: Value, type_: Type) -> int:
-        table = self.table(type_)
-        found = table.get(value)
-        if found is None:
-            found = table[value] = self._count
-            if found == len(self._values):
-                self._values, self._numbers = _doubled(self._values), _doubled(self._numbers)
-            self._values[found] = value
-            self._numbers[found] = _number(value)
-            self._count += 1
-        return found
+        return self.ids([value], type_)[0]
 
     def known(self, value: Value, type_: Type) -> int | None:
         return self.table(type_).get(value)
 
-    def rows(self, rows: Iterable[Row], column_types: Sequence[Type], positions: Sequence[int]) -> Array:
-        """The rows' columns at the positions, interned: int32 [row, position]."""
-        columns = list(zip(*rows, strict=True))
-        found = np.empty((len(columns[0]) if columns else 0, len(positions)), np.int32)
-        for at, position in enumerate(positions if columns else ()):
-            found[:, at] = self._column(columns[position], column_types[position])
-        return found
-
-    def _column(self, values: Sequence[Value], type_: Type) -> list[int]:
+    def ids(self, values: Sequence[Value], type_: Type) -> list[int]:
+        """The integers of values, which have none before they are first asked for."""
         table = self.table(type_)
-        ids = [table.get(value, -1) for value in values]
-        if -1 in ids:
-            ids = [self.id(value, type_) if known < 0 else known for value, known in zip(values, ids, strict=True)]
+        count = self._count
+        ids: list[int] = []
+        new: list[Value] = []
+        for value in values:
+            found = table.setdefault(value, count)
+            if found == count:
+                count += 1
+                new.append(value)
+            ids.append(found)
+        if new:
+            self._add(new, type_)
         return ids
 
-    def numbers(self) -> Array:
-        """What each interned value is as a number, 0 where it is none."""
-        return self._numbers
+    def _add(self, new: Sequence[Value], type_: Type) -> None:
+        first, self._count = self._count, self._count + len(new)
+        while self._count > len(self.values):
+            self.values, self.numbers = _doubled(self.values), _doubled(self.numbers)
+        # From an iterator, since numpy takes a list of tuples apart, and a value may be one.
+        self.values[first : self._count] = np.fromiter(new, object, len(new))
+        if type_ in ORDERED:
+            self.numbers[first : self._count] = [_number(value) for value in new]
 
     def decode(self, ids: Array) -> list[Value]:
-        decoded: list[Value] = self._values[ids].tolist()
+        decoded: list[Value] = self.values[ids].tolist()
         return decoded
 
 
@@ -80,14 +78,12 @@ def _doubled(array: Array) -> Array:
 
 
 def _number(value: Value) -> int:
-    """What orders values of ORDERED types; 0 for others."""
+    """What orders values of ORDERED types."""
     match value:
-        case str():
-            return 0
+        case int():
+            return int(value)
         case datetime.datetime():
             return (value - _EPOCH) // _MICROSECOND
         case datetime.date():
             return value.toordinal()
-        case int():
-            return int(value)
     return 0

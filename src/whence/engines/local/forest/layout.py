@@ -38,6 +38,9 @@ USABLE = ALIVE | PENDING | DEAD
 # Fields of a derivation. After BODY comes one node per body atom, after those the next use of that node.
 HEAD, RULE, NEXT_OF_HEAD, BODY = range(4)
 
+# Fields of a row that enters from below: its relation, whether it comes or goes. After ENTERING come its values.
+ENTERING_RELATION, COMES, ENTERING = range(3)
+
 # Entries of `counters`. CHEAPENED tells whether a derivation ever gave its head a better cost than a tuple that it
 # rests on had: then the order of costs is not the order in which tuples rest on each other.
 NODES, DERIVATIONS, LOST, GONE, CHEAPENED = range(5)
@@ -61,8 +64,9 @@ class Forest(NamedTuple):
 IGNORE, BIND, REGISTER, CONSTANT, SUM = range(5)
 
 # A plan is a way to match a rule: a trigger (a body atom, or NOTHING for the head, to match backwards), then one step
-# per other atom. After PLAN_TERMS come the trigger's terms.
-PLAN_RULE, PLAN_ATOM, PLAN_STEP, PLAN_STEPS, PLAN_TEST, PLAN_TESTS, PLAN_TERMS = range(7)
+# per other atom. PLAN_SINGLE tells whether all that is left to do after the trigger is a single look-up in a relation.
+# After PLAN_TERMS come the trigger's terms.
+PLAN_RULE, PLAN_ATOM, PLAN_STEP, PLAN_STEPS, PLAN_TEST, PLAN_TESTS, PLAN_SINGLE, PLAN_TERMS = range(8)
 
 # Fields of a step. STEP_FUNCTION is the relation of the function that it looks up, or NOTHING. After STEP_TERMS come
 # what the atom's columns must be, then where the key's parts come from.
@@ -77,7 +81,8 @@ HEAD_RELATION, STORED, BODY_LENGTH, HEAD_TERMS = range(4)
 
 # Fields of a relation: how many columns make a tuple what it is; the plans that its tuples trigger; the plans that
 # derive its tuples again; its indexes; and 1 where a smaller cost is better, -1 where a larger is, 0 without costs.
-ARITY, FORWARD, FORWARDS, BACKWARD, BACKWARDS, INDEX, INDEXES, SIGN = range(8)
+# FIXED is the same for a relation that is read from below, if its costs are no part of what a tuple is.
+ARITY, FORWARD, FORWARDS, BACKWARD, BACKWARDS, INDEX, INDEXES, SIGN, FIXED = range(9)
 
 # Fields of an index: the field of a node that links it, and how many columns its key has, and which.
 INDEX_LINK, INDEX_WIDTH, INDEX_COLUMNS = range(3)
@@ -94,6 +99,7 @@ class Rules(NamedTuple):
     relations: Array  # int32 [relation, field]
     indexes: Array  # int32 [index, field]
     numbers: Array  # int64 [value]: what an interned value is as a number, for comparisons
+    signs: Array  # int32 [rule, atom]: the SIGN of the atom's relation
     costs: Array  # int32 [rule, operation, 2]: how a rule computes its cost
     constants: Array  # like `best`: the numbers in those computations
     limit: Array  # float64 [1]: sums beyond it overflow

@@ -9,15 +9,15 @@ from copy import deepcopy
 import numpy as np
 
 from whence.analysis.components import Component
-from whence.engines.local.forest import growing
 from whence.engines.local.forest.compiling import Compiled
-from whence.engines.local.forest.computing import Computer, put_values
-from whence.engines.local.forest.entering import Cells, Entrance
+from whence.engines.local.forest.computing import Computer
+from whence.engines.local.forest.entering import Entrance
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
     ALIVE,
     COLUMNS,
     DERIVATIONS,
+    ENTERING,
     LOST,
     NODES,
     NOTHING,
@@ -25,26 +25,30 @@ from whence.engines.local.forest.layout import (
     PLAN_RULE,
     RELATION,
     STATUS,
+    WIDEST,
     Array,
     Forest,
     Rules,
 )
-from whence.engines.local.forest.matching import PLAN
 from whence.engines.local.forest.packing import pack
 from whence.engines.local.forest.room import longer, more_room, new_forest
-from whence.engines.local.forest.rows import Decoder
-from whence.engines.local.forest.tuples import find_all
+from whence.engines.local.forest.rows import Change, Decoder, ForestDelta
+from whence.engines.local.forest.tuples import find_one
+from whence.engines.local.forest.walking import MISSED, NEEDS_ROOM, OVERFLOWS, PLAN, WAITS
 from whence.engines.local.maintainer import Maintainer
 from whence.engines.local.recursive.endless import Brake
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
 from whence.errors import EvaluationError
+from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.types import Row, Value
+from whence.model.types import Row
 from whence.model.updates import Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
+# Where so many rows enter at once and are only joined, those that are looked at together should lie together.
+_WORTH_SORTING = 1 << 12
 # Computed values that nobody needs are forgotten when they are most of all, but not for a few.
 _WORTH_FORGETTING = 1 << 18
 
@@ -81,6 +85,7 @@ class ForestMaintainer(ABC):
         self._own = tuple(component.relations)
         self._stores = stores
         self._ids = {name: number for number, name in enumerate(compiled.names)}
+        self._width = ENTERING + int(compiled.rules.shape[WIDEST])
         self._work = np.zeros((OVERFLOWN + 1, compiled.memory), np.int32)
         self._functions = {self._ids[function.relation.name]: function for function in compiled.functions}
         # How many values were computed when the forest was last grown from nothing.
@@ -91,8 +96,7 @@ class ForestMaintainer(ABC):
 
     def _decoder(self, name: str) -> Decoder:
         types = [column.type for column in self._relations[name].columns]
-        value = self._compiled.values.get(name)
-        return Decoder(self._interner, types, self._compiled.positions[name], None if value is None else value.position)
+        return Decoder(self._interner, types, self._compiled.positions[name], self._compiled.values.get(name))
 
     def _start(self) -> None:
         self._interner = deepcopy(self._constants)
@@ -101,15 +105,15 @@ class ForestMaintainer(ABC):
         self._forest: Forest = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
         self._queue = np.empty(len(self._forest.nodes), np.int32)
         self._dead = np.empty_like(self._queue)
-        values, best = self._compiled.values, self._forest.best
+        positions, values = self._compiled.positions, self._compiled.values
         self._entrances = {
-            name: Entrance(self._interner, self._relations[name], values.get(name), best[:1])
+            name: Entrance(self._ids[name], self._interner, self._relations[name], positions[name], values.get(name))
             for name in self._compiled.inputs
         }
 
     @abstractmethod
-    def _change(self, gone: Mapping[str, Cells], come: Mapping[str, Cells]) -> Mapping[str, Delta]:
-        """Take rows out that are read from below, put others in, and say what follows."""
+    def _change(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
+        """Let rows enter that are read from below, those that go and those that come, and say what follows."""
 
     # The maintainer's part
 
@@ -158,6 +162,11 @@ class ForestMaintainer(ABC):
     def counts(self, relation: str) -> Mapping[Row, int]:
         return _Counts(self, relation) if self._successor is None else self._successor.counts(relation)
 
+    def everything(self, relation: str) -> Delta:
+        if self._successor is not None:
+            return self._successor.counts(relation)
+        return ForestDelta(self._decoders[relation], self._present(relation, self.alive(relation)))
+
     @property
     def _is_overtaxed(self) -> bool:
         """Whether the walks may have gone wrong, so that what they found does not count."""
@@ -168,73 +177,78 @@ class ForestMaintainer(ABC):
         return self._successor
 
     def _grown(self) -> Mapping[str, Delta]:
-        rows = {name: [r for r, n in self._stores[name].counts.items() if n > 0] for name in self._compiled.inputs}
-        found = self._change({}, {name: self._entrances[name].cells(of_name) for name, of_name in rows.items()})
+        found = {name: [r for r, n in self._stores[name].contents().items() if n > 0] for name in self._entrances}
+        rows, costs = self._room_to_enter(sum(map(len, found.values())))
+        done = 0
+        for name, of_name in found.items():
+            done = self._entrances[name].enter_all(of_name, rows, costs, done)
+        changes = self._enter(rows, costs)
         self._needed = self._computer.count
-        return found
+        return changes
 
     def _follow(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         if self._computer.count > 2 * self._needed + _WORTH_FORGETTING:
             # Values stay where they are when nobody needs them any more, until there are as many as those in use.
             self._start()
             self._grown()
-        come: dict[str, Cells] = {}
-        gone: dict[str, Cells] = {}
-        for name in self._compiled.inputs:
-            if name in deltas:
-                come[name], gone[name] = self._entrances[name].changed(deltas[name], self._stores[name].counts)
-        return self._change(gone, come)
+        rows, costs = self._room_to_enter(sum(map(len, deltas.values())))
+        done = 0
+        for name, delta in deltas.items():
+            done = self._entrances[name].enter(delta, self._stores[name], rows, costs, done)
+        if done < len(rows):
+            rows, costs = rows[:done], costs[:done]
+        return self._enter(rows, costs)
+
+    def _room_to_enter(self, count: int) -> tuple[Array, Array]:
+        """For so many rows, and their costs where there are costs."""
+        best = self._forest.best
+        return np.empty((count, self._width), np.int32), np.empty(count, best.dtype) if len(best) else best
+
+    def _enter(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
+        self.last_dead = self._waves = 0
+        self._follow_numbers()
+        if len(rows) >= _WORTH_SORTING and not self._component.recursive:
+            first, second = rows[:, ENTERING].astype(np.int64), rows[:, min(ENTERING + 1, rows.shape[1] - 1)]
+            order = np.argsort(first << 32 | second)
+            rows, costs = rows[order], costs[order] if len(costs) else costs
+        return self._change(rows, costs)
 
     # For the kinds of forests
 
-    def _put(self, cells: Mapping[str, Cells], walk: Array) -> None:
-        """Rows of inputs come alive, and wait in the queue."""
-        self._rules = self._rules._replace(numbers=self._interner.numbers())
-        for name, (ids, costs) in cells.items():
-            relation, done = self._ids[name], 0
-            while done < len(ids):
-                done = growing.put(self._forest, self._rules, relation, ids, costs, done, self._queue, walk)
-                if done < len(ids):
-                    self._more_room()
-
-    def _provide(self, walk: Array, *, finished: bool) -> bool:
-        """After a walk: compute what it missed, and tell whether that gives it more to do."""
-        if self._work[OVERFLOWN, 0]:
-            self._work[OVERFLOWN, 0] = 0
+    def _go_on(self, end: int, walk: Array) -> None:
+        """Give a walk what it stopped for, so that it can go on. Raises where there is no going on."""
+        if end == NEEDS_ROOM:
+            self._more_room()
+        elif end == OVERFLOWS:
             raise EvaluationError("a sum does not fit INT any more")
-        count = int(walk[growing.MISSED])
-        if not count:
-            return False
-        last = self._component.rules[self._rules.plans[self._computer.missing[count - 1, PLAN], PLAN_RULE]]
-        if finished:
+        else:
+            self._provide(walk, is_done=end == WAITS)
+
+    def _provide(self, walk: Array, *, is_done: bool) -> None:
+        """Compute what a walk missed; `is_done` if there was nothing else to do."""
+        last = int(self._computer.missing[walk[MISSED] - 1, PLAN])
+        if is_done:
             # Whatever follows from the values so far is there: one round more, for those who count rounds.
             self._waves += 1
             if self._waves > self._brake.depth:
-                raise self._brake.too_deep(self._newest(last.head.relation), last)
-        for relation, rows in self._computer.answer(walk):
-            done = 0
-            while done < len(rows):
-                done = put_values(self._forest, self._rules, relation, rows, done, self._work)
-                if done < len(rows):
-                    self._more_room()
-        self._rules = self._rules._replace(numbers=self._interner.numbers())
+                rule = self._rule(last)
+                raise self._brake.too_deep(self._newest(rule.head.relation), rule)
+        self._computer.answer(walk)
+        self._follow_numbers()
         if self._forest.counters[NODES] > self._limits.rows:
-            self._brake.check_size(len(self.alive(last.head.relation)), last)
-        return True
+            rule = self._rule(last)
+            self._brake.check_size(len(self.alive(rule.head.relation)), rule)
+
+    def _rule(self, plan: int) -> Rule:
+        return self._component.rules[int(self._rules.plans[plan, PLAN_RULE])]
+
+    def _follow_numbers(self) -> None:
+        """New values may have come with a new array."""
+        if self._rules.numbers is not self._interner.numbers:
+            self._rules = self._rules._replace(numbers=self._interner.numbers)
 
     def _newest(self, relation: str) -> Row:
-        return self._decoders[relation].rows(*self._cells(relation, self.alive(relation)[-1:]))[0]
-
-    def _roots(self, rows: Mapping[str, Cells]) -> Array:
-        """The nodes of rows that are there."""
-        found = (self._nodes(name, cells.ids) for name, cells in rows.items())
-        return np.concatenate([NO_NODES, *found])
-
-    def _nodes(self, relation: str, interned: Array) -> Array:
-        """The node of each row, NOTHING where there is none."""
-        found = np.empty(len(interned), np.int32)
-        find_all(self._forest.nodes, self._forest.slots, self._ids[relation], interned, found)
-        return found
+        return self._decoders[relation].rows(self._present(relation, self.alive(relation)[-1:]))[0]
 
     def _more_room(self) -> None:
         self._forest = more_room(self._forest, self._rules, self._work)
@@ -251,12 +265,12 @@ class ForestMaintainer(ABC):
         ids = [self._interner.known(row[p], types[p]) for p in self._compiled.positions[relation]]
         if None in ids:
             return None
-        node = self._nodes(relation, np.array([ids], np.int32))[0]
+        node = find_one(self._forest.nodes, self._forest.slots, self._ids[relation], np.array([ids], np.int32))
         if node == NOTHING or not self._forest.nodes[node, STATUS] & ALIVE:
             return None
         value = self._compiled.values.get(relation)
         same = value is None or value.decode(self._forest.best[node : node + 1]) == [row[value.position]]
-        return int(node) if same else None
+        return node if same else None
 
     def alive(self, relation: str) -> Array:
         """The nodes of all rows of a relation."""
@@ -264,26 +278,37 @@ class ForestMaintainer(ABC):
         return np.flatnonzero((nodes[:, RELATION] == self._ids[relation]) & (nodes[:, STATUS] & ALIVE != 0))
 
     def rows(self, relation: str) -> list[Row]:
-        return self._decoders[relation].rows(*self._cells(relation, self.alive(relation)))
+        return self._decoders[relation].rows(self._present(relation, self.alive(relation)))
 
-    def _cells(self, relation: str, found: Array) -> tuple[Array, list[Value]]:
-        """The interned columns of nodes, and their costs decoded."""
-        value = self._compiled.values.get(relation)
-        costs = [] if value is None else value.decode(self._forest.best[found])
-        columns = np.empty((len(found), len(self._compiled.positions[relation])), np.int32)
-        for column in range(columns.shape[1]):
+    def _present(self, relation: str, found: Array) -> Change:
+        """The rows of nodes, as if they came now."""
+        ids, costs = self._room_for(relation, len(found))
+        for column in range(ids.shape[1]):
             # One after the other: numpy takes far longer for several at once.
-            columns[:, column] = self._forest.nodes[found, COLUMNS + column]
-        return columns, costs
+            ids[:, column] = self._forest.nodes[found, COLUMNS + column]
+        costs[:] = self._forest.best[found[: len(costs)]]
+        return Change(ids, costs, len(found))
+
+    def _room_for(self, relation: str, count: int) -> tuple[Array, Array]:
+        """For so many rows of one of the component's relations, and their costs where it has costs."""
+        columns = len(self._compiled.positions[relation])
+        costs = np.empty(count if relation in self._compiled.values else 0, self._forest.best.dtype)
+        return np.empty((count, columns), np.int32), costs
+
+    def _delta(self, relation: str, ids: Array, costs: Array, come: int, gone: int) -> Delta:
+        """The first rows, and no room beyond them, which would be kept as long as the change is."""
+        if come + gone < len(ids):
+            ids, costs = ids[: come + gone].copy(), costs[: come + gone].copy()
+        return ForestDelta(self._decoders[relation], Change(ids, costs, come))
 
     @property
     def state_bytes(self) -> int:
         """What the forest takes up, without room that is not used yet."""
         forest = self._forest
-        per_node = forest.nodes.itemsize * forest.nodes.shape[1] + (forest.best.itemsize if len(forest.best) else 0)
-        per_derivation = forest.derivations.itemsize * forest.derivations.shape[1]
-        used = int(forest.counters[NODES]) * per_node + int(forest.counters[DERIVATIONS]) * per_derivation
-        return int(used + forest.slots.nbytes + forest.index_slots.nbytes)
+        nodes, derivations, *_ = forest.counters.tolist()
+        per_node = forest.nodes.strides[0] + (forest.best.itemsize if len(forest.best) else 0)
+        used: int = nodes * per_node + derivations * forest.derivations.strides[0]
+        return used + forest.slots.nbytes + forest.index_slots.nbytes
 
 
 class _Counts(Mapping[Row, int]):

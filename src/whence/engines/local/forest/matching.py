@@ -57,9 +57,7 @@ from whence.engines.local.forest.layout import (
 )
 from whence.engines.local.forest.sums import compares
 from whence.engines.local.forest.tuples import find_key
-
-# Entries of a match: its plan, how many steps have a candidate, the trigger's node.
-PLAN, DEPTH, TRIGGER = range(3)
+from whence.engines.local.forest.walking import DEPTH, PLAN, TRIGGER
 
 
 @inlined

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import CANDIDATES, MATCHED, NOTHING, PLAN_STEP, REGISTERS, Array, Forest, Rules
-from whence.engines.local.forest.matching import DEPTH, PLAN, TRIGGER, probe
+from whence.engines.local.forest.matching import probe
+from whence.engines.local.forest.walking import DEPTH, PLAN, TRIGGER
 
 # Where the registers begin.
 STATE = 3

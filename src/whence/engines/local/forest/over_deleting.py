@@ -25,15 +25,17 @@ from whence.engines.local.forest.layout import (
     Rules,
 )
 from whence.engines.local.forest.matching import begin, make_head, next_known
-from whence.engines.local.forest.pruning import BACK_COUNT, DEAD_COUNT, PHASE, POSITION, lose
+from whence.engines.local.forest.pruning import leave, lose
 from whence.engines.local.forest.tuples import find
+from whence.engines.local.forest.walking import DEAD_COUNT, PHASE, PROVING
 
 
 @kernel
-def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: Array, work: Array) -> None:
-    """Mark everything that has a derivation from the roots as dead; `pruning.prune` goes on from there."""
+def over_delete(forest: Forest, rules: Rules, rows: Array, roots: Array, dead: Array, walk: Array, work: Array) -> None:
+    """Mark everything that has a derivation from a row that goes as dead; `pruning.prune` goes on from there."""
     nodes, slots = forest.nodes, forest.slots
     plans, heads, relations = rules.plans, rules.heads, rules.relations
+    roots = roots[: leave(nodes, slots, relations, rows, roots)]
     count, done = 0, -len(roots)
     while done < count:
         # What is to go is still joined with: the derivations are those from before.
@@ -47,7 +49,7 @@ def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: A
             rule = plans[plan, PLAN_RULE]
             while next_known(forest, rules, walk, work):
                 head_relation = make_head(heads, relations, rule, work)
-                head = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
+                head = find(nodes, slots, head_relation, work, ROW, 0, relations[head_relation, ARITY])
                 if head != NOTHING and nodes[head, STATUS] & (ALIVE | NOTED) == ALIVE:
                     nodes[head, STATUS] |= NOTED
                     dead[count] = head
@@ -58,4 +60,4 @@ def over_delete(forest: Forest, rules: Rules, roots: Array, dead: Array, walk: A
         nodes[roots[at], STATUS] &= ~ALIVE
         forest.counters[GONE] += 1
         lose(nodes, forest.derivations, forest.counters, rules.shape[LONGEST], roots[at])
-    walk[DEAD_COUNT], walk[BACK_COUNT], walk[POSITION], walk[PHASE] = count, 0, 0, 1
+    walk[DEAD_COUNT], walk[PHASE] = count, PROVING

@@ -27,20 +27,22 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
+from whence.engines.local.forest.room import copied, no_nodes
 from whence.engines.local.forest.tuples import rehash, reindex
 
 
 def pack(forest: Forest, rules: Rules, work: Array) -> Forest:
     """The same forest without what is gone. Nodes and derivations have other numbers afterwards."""
-    nodes = forest.nodes.copy()
-    best = forest.best.copy()
-    derivations = forest.derivations.copy()
     counters = forest.counters.copy()
-    moved = np.full(int(counters[NODES]), NOTHING, np.int32)
+    count = int(counters[NODES])
+    nodes = copied(forest.nodes, count, len(forest.nodes))
+    best = copied(forest.best, count, len(forest.best))
+    derivations = copied(forest.derivations, int(counters[DERIVATIONS]), len(forest.derivations))
+    moved = np.full(count, NOTHING, np.int32)
     _close_gaps(nodes, best, derivations, counters, rules.heads, int(rules.shape[LONGEST]), moved)
-    slots = np.full(len(forest.slots), NOTHING, np.int32)
+    slots = no_nodes(len(forest.slots))
     rehash(nodes, slots, int(counters[NODES]), rules.relations)
-    index_slots = np.full(len(forest.index_slots), NOTHING, np.int32)
+    index_slots = no_nodes(len(forest.index_slots))
     index_state = forest.index_state.copy()
     index_state[:, KEYS] = 0
     reindex(nodes, index_slots, index_state, int(counters[NODES]), rules.relations, rules.indexes, work)

@@ -34,6 +34,10 @@ class Tables:
     tests: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     indexes: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
+    def is_single(self, first: int, count: int) -> bool:
+        """Whether these steps are one look-up in a relation, after which there is nothing to test."""
+        return count == 1 and self.step_tests[first][1] == 0 and self.step_function[first] == layout.NOTHING
+
 
 @dataclass
 class Surroundings:
@@ -97,6 +101,18 @@ class PlannedRule:
         read.update(term.name for term in self._flat.head if isinstance(term, Variable))
         if self.hidden & read.union(*(test.names for test in self._flat.tests)):
             raise NotCompiledError("a rule reads the value that min or max is taken of")
+
+    @property
+    def sign(self) -> int:
+        """1 where a smaller value of the head is better, -1 where a larger one is, 0 where it has none."""
+        value = self._around.values.get(self.relation)
+        return 0 if value is None else value.sign
+
+    def reads(self, name: str) -> int:
+        """How often a variable is read for more than a cost, or stands in an atom."""
+        terms = [*(term for atom in self.atoms for term in atom.terms), *self._flat.head]
+        tests = sum(name in test.names for test in self._flat.tests)
+        return tests + sum(isinstance(term, Variable) and term.name == name for term in terms)
 
     def head(self) -> list[tuple[int, int]]:
         columns = self._around.relations[self.relation].columns

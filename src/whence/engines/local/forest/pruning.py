@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.engines.local.forest.growing import FINISHED, NEEDS_ROOM, note
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.engines.local.forest.deriving import note
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
@@ -17,8 +17,11 @@ from whence.engines.local.forest.layout import (
     BACKWARDS,
     BODY,
     BODY_LENGTH,
+    COMES,
     DEAD,
     DERIVATIONS,
+    ENTERING,
+    ENTERING_RELATION,
     FIRST,
     FORWARD,
     FORWARDS,
@@ -28,6 +31,7 @@ from whence.engines.local.forest.layout import (
     LONGEST,
     LOST,
     NEXT_OF_HEAD,
+    NOTED,
     NOTHING,
     PLAN_RULE,
     RELATION,
@@ -42,10 +46,17 @@ from whence.engines.local.forest.layout import (
 )
 from whence.engines.local.forest.matching import begin, make_head, next_known
 from whence.engines.local.forest.tuples import find
-
-# Where a deletion stands, after the three entries of a match: its phase, how many nodes are or were dead, how many of
-# them came back, and the position in the list of the phase.
-PHASE, DEAD_COUNT, BACK_COUNT, POSITION = range(3, 7)
+from whence.engines.local.forest.walking import (
+    BACK_COUNT,
+    DEAD_COUNT,
+    GONE_COUNT,
+    GROWING,
+    MARKING,
+    PHASE,
+    POSITION,
+    PROVING,
+    SPREADING,
+)
 
 
 @inlined
@@ -62,31 +73,45 @@ def lose(nodes: Array, derivations: Array, counters: Array, longest: int, node: 
 
 
 @inlined
+def mark_user(nodes: Array, derivations: Array, number: int, dead: Array, count: int) -> int:
+    """Dead is the head of a derivation, if that is the live one; returns how many are dead now."""
+    head = derivations[number, HEAD]
+    if head != NOTHING and nodes[head, LIVE] == number and nodes[head, STATUS] & (ALIVE | DEAD) == ALIVE:
+        nodes[head, STATUS] |= DEAD
+        dead[count] = head
+        count += 1
+    return count
+
+
+@inlined
 def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: Array, count: int) -> int:
-    """The tuples whose live derivation uses the node are dead as well."""
+    """The heads whose live derivation uses the node are dead as well."""
     use = nodes[node, USES]
     while use != NOTHING:
         number = use // longest
-        head = derivations[number, HEAD]
-        if head != NOTHING and nodes[head, LIVE] == number and nodes[head, STATUS] & (ALIVE | DEAD) == ALIVE:
-            nodes[head, STATUS] |= DEAD
-            dead[count] = head
-            count += 1
+        count = mark_user(nodes, derivations, number, dead, count)
         use = derivations[number, BODY + longest + use % longest]
     return count
 
 
 @inlined
-def mark_dead(nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array) -> int:
-    """The roots are gone, and dead is what stood on them, along live derivations; returns how many those are."""
-    count = 0
+def mark_dead(
+    nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array, count: int
+) -> int:
+    """The roots that are not NOTED are gone, and dead is what stood on them and on the first `count` of the dead.
+
+    Live derivations tell what stands on what. Returns how many are dead then.
+    """
     for at in range(len(roots)):
-        nodes[roots[at], STATUS] &= ~ALIVE
-        counters[GONE] += 1
+        if not nodes[roots[at], STATUS] & NOTED:
+            nodes[roots[at], STATUS] &= ~ALIVE
+            counters[GONE] += 1
     for at in range(len(roots)):
-        count = mark_users(nodes, derivations, longest, roots[at], dead, count)
+        if not nodes[roots[at], STATUS] & NOTED:
+            count = mark_users(nodes, derivations, longest, roots[at], dead, count)
     for at in range(len(roots)):
-        lose(nodes, derivations, counters, longest, roots[at])
+        if not nodes[roots[at], STATUS] & NOTED:
+            lose(nodes, derivations, counters, longest, roots[at])
     at = 0
     while at < count:
         count = mark_users(nodes, derivations, longest, dead[at], dead, count)
@@ -131,23 +156,37 @@ def _probed_proof(forest: Forest, rules: Rules, node: int, walk: Array, work: Ar
     return np.int64(NOTHING)
 
 
-@kernel
-def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, walk: Array, work: Array) -> int:
-    """Delete the nodes in `roots` (read from below) and what stood on them.
+@inlined
+def leave(nodes: Array, slots: Array, relations: Array, rows: Array, roots: Array) -> int:
+    """The nodes of rows that go, as the first of the roots; returns how many there are."""
+    count = 0
+    for at in range(len(rows)):
+        if not rows[at, COMES]:
+            relation = rows[at, ENTERING_RELATION]
+            roots[count] = find(nodes, slots, relation, rows, at, ENTERING, relations[relation, ARITY])
+            count += 1
+    return count
 
-    Afterwards the first `walk[DEAD_COUNT]` entries of `dead` are the nodes that were dead for a moment; those that are
-    not ALIVE are gone. `dead` and `back` have room for every node.
+
+@inlined
+def prune(forest: Forest, rules: Rules, rows: Array, dead: Array, back: Array, walk: Array, work: Array) -> bool:
+    """Delete the rows that go, and what stood on them; False where room is needed first.
+
+    Afterwards `walk[DEAD_COUNT]` is how many nodes were dead for a moment, and the first `walk[GONE_COUNT]` entries of
+    `dead` are those that are gone, and NOTED. `dead` and `back` have room for every node.
     """
     nodes, derivations, counters = forest.nodes, forest.derivations, forest.counters
     heads, longest = rules.heads, rules.shape[LONGEST]
-    if walk[PHASE] == 0:
-        count = mark_dead(nodes, derivations, counters, longest, roots, dead)
-        walk[DEAD_COUNT], walk[BACK_COUNT], walk[POSITION], walk[PHASE] = count, 0, 0, 1
-    if walk[PHASE] == 1:
+    if walk[PHASE] == MARKING:
+        # None of them has come back yet.
+        roots = back[: leave(nodes, forest.slots, rules.relations, rows, back)]
+        walk[DEAD_COUNT] = mark_dead(nodes, derivations, counters, longest, roots, dead, 0)
+        walk[PHASE] = PROVING
+    if walk[PHASE] == PROVING:
         while walk[POSITION] < walk[DEAD_COUNT]:
             # One derivation may be noted for each.
             if counters[DERIVATIONS] >= len(derivations):
-                return NEEDS_ROOM
+                return False
             node = dead[walk[POSITION]]
             proof = _stored_proof(nodes, derivations, heads, node)
             if proof == NOTHING:
@@ -155,20 +194,23 @@ def prune(forest: Forest, rules: Rules, roots: Array, dead: Array, back: Array, 
             if proof != NOTHING:
                 _revive(nodes, node, proof, back, walk)
             walk[POSITION] += 1
-        walk[POSITION], walk[PHASE] = 0, 2
+        walk[POSITION], walk[PHASE] = 0, SPREADING
     while walk[POSITION] < walk[BACK_COUNT]:
         if not _spread(forest, rules, back[walk[POSITION]], back, walk, work):
-            return NEEDS_ROOM
+            return False
         walk[POSITION] += 1
     for at in range(walk[DEAD_COUNT]):
         node = dead[at]
         if nodes[node, STATUS] & DEAD:
-            nodes[node, STATUS] &= ~(ALIVE | DEAD)
+            nodes[node, STATUS] = (nodes[node, STATUS] & ~(ALIVE | DEAD)) | NOTED
             nodes[node, LIVE] = NOTHING
             nodes[node, FIRST] = NOTHING
             counters[GONE] += 1
             lose(nodes, derivations, counters, longest, node)
-    return FINISHED
+            dead[walk[GONE_COUNT]] = node
+            walk[GONE_COUNT] += 1
+    walk[PHASE] = GROWING
+    return True
 
 
 @inlined
@@ -192,7 +234,7 @@ def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, w
             continue
         while next_known(forest, rules, walk, work):
             head_relation = make_head(heads, relations, rule, work)
-            head = find(nodes, slots, head_relation, work, ROW, relations[head_relation, ARITY])
+            head = find(nodes, slots, head_relation, work, ROW, 0, relations[head_relation, ARITY])
             if head != NOTHING and nodes[head, STATUS] & DEAD:
                 if forest.counters[DERIVATIONS] >= len(derivations):
                     return False

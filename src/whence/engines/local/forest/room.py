@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import mmap
+from contextlib import suppress
+from typing import Any
+
 import numpy as np
 
 from whence.engines.local.forest.layout import (
@@ -22,6 +27,7 @@ from whence.engines.local.forest.layout import (
 from whence.engines.local.forest.tuples import rehash, reindex
 
 _SMALLEST = 1 << 10
+_HUGE_PAGE = 2 << 20
 
 
 def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
@@ -50,19 +56,48 @@ def more_room(forest: Forest, rules: Rules, work: Array) -> Forest:
     if forest.counters[DERIVATIONS] >= len(forest.derivations):
         forest = forest._replace(derivations=longer(forest.derivations))
     if 2 * count >= len(forest.slots):
-        forest = forest._replace(slots=np.full(2 * len(forest.slots), NOTHING, np.int32))
+        forest = forest._replace(slots=no_nodes(2 * len(forest.slots)))
         rehash(forest.nodes, forest.slots, count, rules.relations)
     full = 2 * forest.index_state[:, KEYS] > forest.index_state[:, MASK]
     if full.any():
         sizes = (forest.index_state[:, MASK] + 1) * np.where(full, 2, 1)
         state = np.stack([np.cumsum(sizes) - sizes, sizes - 1, np.zeros(len(sizes), np.int64)], axis=1)
-        forest = forest._replace(index_slots=np.full(int(sizes.sum()), NOTHING, np.int32), index_state=state)
+        forest = forest._replace(index_slots=no_nodes(int(sizes.sum())), index_state=state)
         reindex(forest.nodes, forest.index_slots, state, count, rules.relations, rules.indexes, work)
     return forest
 
 
 def longer(array: Array) -> Array:
     """The array with four times its length; what is beyond is not set, and so takes no memory yet."""
-    longer_array = np.empty((4 * len(array), *array.shape[1:]), array.dtype)
-    longer_array[: len(array)] = array
-    return longer_array
+    return copied(array, len(array), 4 * len(array))
+
+
+def copied(array: Array, count: int, length: int) -> Array:
+    """An array of this length that begins with the first `count` entries of another."""
+    copy = _empty((length, *array.shape[1:]), array.dtype)
+    copy[:count] = array[:count]
+    return copy
+
+
+def no_nodes(count: int) -> Array:
+    """So many places for nodes, all of them free."""
+    slots = _empty((count,), np.dtype(np.int32))
+    slots.fill(NOTHING)
+    return slots
+
+
+def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An array that is not set yet, in huge pages unless it is small.
+
+    Walks hop around in their arrays. With small pages, most of their time goes into finding out where a page lies.
+    """
+    size = math.prod(shape) * dtype.itemsize
+    if size < _HUGE_PAGE // 2:
+        return np.empty(shape, dtype)
+    memory = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):
+        # Where the kernel has none, small ones do.
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    whole = np.frombuffer(memory, np.uint8)
+    start = -whole.ctypes.data % _HUGE_PAGE
+    return whole[start : start + size].view(dtype).reshape(shape)

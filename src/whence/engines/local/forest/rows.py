@@ -3,59 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import Array
+from whence.engines.local.forest.values import ValueColumn
 from whence.model.types import Row, Type, Value
 from whence.model.updates import CountedDelta
 
 
-class Decoder:
-    """Interned columns, and a column of costs where the relation has one, to rows."""
+class Change(NamedTuple):
+    """Rows of a relation as the kernels have them: so many that come, and after them those that go."""
 
-    def __init__(self, interner: Interner, types: Sequence[Type], positions: Sequence[int], cost: int | None) -> None:
+    ids: Array  # int32 [row, column]: interned values
+    costs: Array  # one for each row, where there are costs
+    come: int
+
+
+class Decoder:
+    """Integers to rows. A relation with a `value` has its costs in that column, and the others interned."""
+
+    def __init__(
+        self, interner: Interner, types: Sequence[Type], positions: Sequence[int], value: ValueColumn | None
+    ) -> None:
         self.interner = interner
         self.types = types
         self.positions = positions
-        self.cost = cost
+        self.value = value
 
-    def rows(self, columns: Array, costs: Sequence[Value]) -> list[Row]:
-        return list(zip(*self.cells(columns, costs), strict=True))
+    def rows(self, change: Change) -> list[Row]:
+        """All rows of a change, those that come and those that go."""
+        return list(zip(*self.columns(change), strict=True))
 
-    def cells(self, columns: Array, costs: Sequence[Value]) -> list[Sequence[Value]]:
-        """The rows column by column."""
-        cells: list[Sequence[Value]] = [()] * len(self.types)
+    def columns(self, change: Change) -> list[list[Value]]:
+        columns: list[list[Value]] = [[]] * len(self.types)
         for at, position in enumerate(self.positions):
-            cells[position] = self.interner.decode(columns[:, at])
-        if self.cost is not None:
-            cells[self.cost] = costs
-        return cells
+            columns[position] = self.interner.decode(change.ids[:, at])
+        if self.value is not None:
+            columns[self.value.position] = self.value.decode(change.costs)
+        return columns
 
 
 class ForestDelta(CountedDelta):
     """Rows that come and rows that go. Copies of their integers are kept, not the rows."""
 
-    def __init__(
-        self, decoder: Decoder, come: tuple[Array, Sequence[Value]], gone: tuple[Array, Sequence[Value]]
-    ) -> None:
+    def __init__(self, decoder: Decoder, change: Change) -> None:
         self.decoder = decoder
-        self.come = come
-        self.gone = gone
+        self.change = change
         self._rows: dict[Row, int] | None = None
 
     @property
     def totals(self) -> tuple[int, int]:
-        return len(self.come[0]), len(self.gone[0])
+        return self.change.come, len(self.change.ids) - self.change.come
 
     def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
-        come, gone = self.decoder.cells(*self.come), self.decoder.cells(*self.gone)
-        counts = [1] * len(self.come[0]) + [-1] * len(self.gone[0])
-        return [[*more, *less] for more, less in zip(come, gone, strict=True)], counts
+        come, gone = self.totals
+        return self.decoder.columns(self.change), [1] * come + [-1] * gone
 
     def _decoded(self) -> Mapping[Row, int]:
         if self._rows is None:
-            self._rows = dict.fromkeys(self.decoder.rows(*self.gone), -1)
-            self._rows.update(dict.fromkeys(self.decoder.rows(*self.come), 1))
+            rows = self.decoder.rows(self.change)
+            self._rows = dict.fromkeys(rows[self.change.come :], -1)
+            self._rows.update(dict.fromkeys(rows[: self.change.come], 1))
         return self._rows
 
     def __getitem__(self, row: Row) -> int:
@@ -65,7 +74,7 @@ class ForestDelta(CountedDelta):
         return iter(self._decoded())
 
     def __len__(self) -> int:
-        return sum(self.totals)
+        return len(self.change.ids)
 
     def items(self) -> ItemsView[Row, int]:
         return self._decoded().items()

@@ -51,10 +51,15 @@ def place(slots: Array, relation: int, rows: Array, at: int, first: int, arity: 
 
 
 @inlined
-def locate(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arity: int) -> tuple[int, int, int]:
-    """The node of the tuple in row `at` of `rows`, or NOTHING; the slot where it is or belongs, and its mark there."""
+def locate(
+    nodes: Array, slots: Array, relation: int, rows: Array, at: int, first: int, arity: int
+) -> tuple[int, int, int]:
+    """The node of the tuple in row `at` of `rows`, from field `first` on, or NOTHING.
+
+    Then the slot where it is or belongs, and its mark there.
+    """
     numbers = np.int64(len(slots) >> 1) - 1
-    slot, mark = place(slots, relation, rows, at, 0, arity)
+    slot, mark = place(slots, relation, rows, at, first, arity)
     while True:
         entry = np.int64(slots[slot])
         if entry == NOTHING:
@@ -63,7 +68,7 @@ def locate(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arit
             node = entry & numbers
             if nodes[node, RELATION] == relation:
                 column = 0
-                while column < arity and nodes[node, COLUMNS + column] == rows[at, column]:
+                while column < arity and nodes[node, COLUMNS + column] == rows[at, first + column]:
                     column += 1
                 if column == arity:
                     return node, slot, mark
@@ -71,15 +76,17 @@ def locate(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arit
 
 
 @inlined
-def find(nodes: Array, slots: Array, relation: int, rows: Array, at: int, arity: int) -> int:
-    """The node of the tuple in row `at` of `rows`, or NOTHING."""
-    return locate(nodes, slots, relation, rows, at, arity)[0]
+def find(nodes: Array, slots: Array, relation: int, rows: Array, at: int, first: int, arity: int) -> int:
+    """The node of the tuple in row `at` of `rows`, from field `first` on, or NOTHING."""
+    return locate(nodes, slots, relation, rows, at, first, arity)[0]
 
 
 @inlined
-def find_or_add(nodes: Array, slots: Array, counters: Array, relation: int, rows: Array, at: int, arity: int) -> int:
+def find_or_add(
+    nodes: Array, slots: Array, counters: Array, relation: int, rows: Array, at: int, first: int, arity: int
+) -> int:
     """The same, or a new node, not alive yet. There must be room."""
-    node, slot, mark = locate(nodes, slots, relation, rows, at, arity)
+    node, slot, mark = locate(nodes, slots, relation, rows, at, first, arity)
     if node == NOTHING:
         node = counters[NODES]
         counters[NODES] = node + 1
@@ -89,7 +96,7 @@ def find_or_add(nodes: Array, slots: Array, counters: Array, relation: int, rows
         nodes[node, FIRST] = NOTHING
         nodes[node, USES] = NOTHING
         for column in range(arity):
-            nodes[node, COLUMNS + column] = rows[at, column]
+            nodes[node, COLUMNS + column] = rows[at, first + column]
         slots[slot] = mark | node
     return node
 
@@ -158,7 +165,6 @@ def reindex(
 
 
 @kernel
-def find_all(nodes: Array, slots: Array, relation: int, rows: Array, found: Array) -> None:
-    """The nodes of all rows of an array, each of them there."""
-    for at in range(len(rows)):
-        found[at] = find(nodes, slots, relation, rows, at, rows.shape[1])
+def find_one(nodes: Array, slots: Array, relation: int, rows: Array) -> int:
+    """The node of the first row of an array, or NOTHING."""
+    return find(nodes, slots, relation, rows, 0, 0, rows.shape[1])

@@ -34,7 +34,10 @@ class NotCompiledError(Exception):
 
 @dataclass(frozen=True)
 class ValueColumn:
-    """A column of numbers. `sign` is 1 for min, -1 for max, and 0 for a column that is only read."""
+    """A column of numbers. `sign` is 1 where a smaller one is better, -1 where a larger one is.
+
+    Such a number is no part of what a tuple is. With a sign of 0, it is a column like the others, which is also read.
+    """
 
     position: int
     type: Type
@@ -86,6 +89,21 @@ class ValuePlan:
             else:
                 found.append((operation, int(argument)))
         return [*found, (layout.END, 0)]
+
+    def trends(self) -> dict[int, int]:
+        """Whether the value grows (1) or falls (-1) with that of a body atom; 0 where that is not certain."""
+        stack: list[dict[int, int]] = []
+        for operation, argument in self.operations:
+            if operation in (layout.PUSH_BEST, layout.PUSH_CONSTANT):
+                stack.append({int(argument): 1} if operation == layout.PUSH_BEST else {})
+                continue
+            right, left = stack.pop(), stack.pop()
+            if operation == layout.MULTIPLY:
+                left, right = dict.fromkeys(left, 0), dict.fromkeys(right, 0)
+            elif operation == layout.SUBTRACT:
+                right = {atom: -trend for atom, trend in right.items()}
+            stack.append({**left, **right, **{atom: 0 for atom in left.keys() & right if left[atom] != right[atom]}})
+        return stack[-1] if stack else {}
 
 
 def value_columns(component: Component, relations: Mapping[str, Relation]) -> dict[str, ValueColumn]:

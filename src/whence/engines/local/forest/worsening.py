@@ -6,21 +6,27 @@ whatever the others still get can only be dearer; it is alive again, and may off
 
 from __future__ import annotations
 
-from whence.engines.local.forest.costs import cost_of, holds
+from whence.engines.local.forest.costs import cost_of
 from whence.engines.local.forest.heap import drop_first, push
-from whence.engines.local.forest.improving import HEAP, remember
-from whence.engines.local.forest.kernels import kernel
+from whence.engines.local.forest.improving import remember
+from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ALIVE,
+    ARITY,
     BODY,
     CHEAPENED,
+    COMES,
     DEAD,
+    ENTERING,
+    ENTERING_RELATION,
     FIRST,
+    FIXED,
     GONE,
     HEAD,
     LIVE,
     LONGEST,
     NEXT_OF_HEAD,
+    NOTED,
     NOTHING,
     RELATION,
     SIGN,
@@ -30,13 +36,58 @@ from whence.engines.local.forest.layout import (
     Forest,
     Rules,
 )
-from whence.engines.local.forest.pruning import lose, mark_dead, outside
+from whence.engines.local.forest.pruning import lose, mark_dead, mark_user, outside
+from whence.engines.local.forest.tuples import find
+from whence.engines.local.forest.walking import (
+    DEAD_COUNT,
+    FINISHED,
+    GROWING,
+    HEAP,
+    MARKING,
+    NEEDS_ROOM,
+    OUT_OF_BOUNDS,
+    PHASE,
+    SPREADING,
+    USE,
+)
 
 
-@kernel
+@inlined
+def _leave(forest: Forest, rules: Rules, rows: Array, costs: Array, roots: Array) -> int:
+    """The nodes of rows that go, and of those that stay and get worse; returns how many there are.
+
+    Where costs are no part of what a tuple is, a row that comes may be there already. Then it is NOTED, and where the
+    new cost is the worse one, it has it at once.
+    """
+    nodes, best, slots, relations = forest.nodes, forest.best, forest.slots, rules.relations
+    count = 0
+    for at in range(len(rows)):
+        relation = rows[at, ENTERING_RELATION]
+        sign = relations[relation, FIXED]
+        if rows[at, COMES] and sign:
+            node = find(nodes, slots, relation, rows, at, ENTERING, relations[relation, ARITY])
+            if node != NOTHING and nodes[node, STATUS] & ALIVE:
+                nodes[node, STATUS] |= NOTED
+                if sign * costs[at] > sign * best[node]:
+                    best[node] = costs[at]
+                    roots[count] = node
+                    count += 1
+    for at in range(len(rows)):
+        if not rows[at, COMES]:
+            relation = rows[at, ENTERING_RELATION]
+            node = find(nodes, slots, relation, rows, at, ENTERING, relations[relation, ARITY])
+            if not nodes[node, STATUS] & NOTED:
+                roots[count] = node
+                count += 1
+    return count
+
+
+@inlined
 def worsen(
     forest: Forest,
     rules: Rules,
+    rows: Array,
+    row_costs: Array,
     roots: Array,
     dead: Array,
     heap_keys: Array,
@@ -46,57 +97,59 @@ def worsen(
     walk: Array,
     stack: Array,
 ) -> int:
-    """Delete the nodes in `roots` (read from below); returns how many others were dead for a moment.
+    """Delete the rows that go, let others get worse, and follow what stood on any of them.
 
-    NOTHING instead means that a cost is out of bounds, and the forest is not to be used any more.
-
-    The heap has room for every use of every derivation, the other arrays for every node.
+    Afterwards `walk[DEAD_COUNT]` is how many tuples were dead for a moment. When a cost is out of bounds, the forest is
+    not to be used any more. All arrays have room for every node; the heap may need more.
     """
     nodes, derivations, counters, best = forest.nodes, forest.derivations, forest.counters, forest.best
-    heads, relations, costs = rules.heads, rules.relations, rules.costs
-    constants, limit, bounds = rules.constants, rules.limit, rules.bounds
-    longest = rules.shape[LONGEST]
-    count = mark_dead(nodes, derivations, counters, longest, roots, dead)
-    for at in range(count):
-        remember(nodes, best, noted, before, walk, dead[at])
-        nodes[dead[at], LIVE] = NOTHING
-    walk[HEAP] = 0
-    for at in range(count):
-        node = dead[at]
-        sign = relations[nodes[node, RELATION], SIGN]
-        number = nodes[node, FIRST]
-        while number != NOTHING:
-            if derivations[number, HEAD] == node and outside(nodes, derivations, heads, number):
-                cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
-                relation = nodes[node, RELATION]
-                if overflown or not holds(
-                    nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
-                ):
-                    return NOTHING
-                if nodes[node, LIVE] == NOTHING or sign * cost < sign * best[node]:
-                    best[node] = cost
-                    nodes[node, LIVE] = number
-            number = derivations[number, NEXT_OF_HEAD]
-        if nodes[node, LIVE] != NOTHING:
-            walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * best[node], node)
-    while walk[HEAP] > 0:
-        key, node = heap_keys[0], heap_nodes[0]
-        walk[HEAP] = drop_first(heap_keys, heap_nodes, walk[HEAP])
-        if not nodes[node, STATUS] & DEAD or key != relations[nodes[node, RELATION], SIGN] * best[node]:
-            continue
-        nodes[node, STATUS] &= ~DEAD
-        use = nodes[node, USES]
-        while use != NOTHING:
-            number = use // longest
+    heads, relations, longest = rules.heads, rules.relations, rules.shape[LONGEST]
+    if walk[PHASE] == MARKING:
+        roots = roots[: _leave(forest, rules, rows, row_costs, roots)]
+        count = 0
+        for at in range(len(roots)):
+            use = nodes[roots[at], USES] if nodes[roots[at], STATUS] & NOTED else NOTHING
+            while use != NOTHING:
+                number = use // longest
+                if derivations[number, HEAD] != NOTHING:
+                    # What a worse row gives does not matter where there is better, but it has to be a cost.
+                    _, fits = cost_of(derivations, number, best, counters, rules, stack)
+                    if not fits:
+                        return OUT_OF_BOUNDS
+                    count = mark_user(nodes, derivations, number, dead, count)
+                use = derivations[number, BODY + longest + use % longest]
+        count = mark_dead(nodes, derivations, counters, longest, roots, dead, count)
+        walk[DEAD_COUNT] = count
+        for at in range(count):
+            remember(nodes, best, noted, before, walk, dead[at])
+            nodes[dead[at], LIVE] = NOTHING
+        for at in range(count):
+            node = dead[at]
+            sign = relations[nodes[node, RELATION], SIGN]
+            number = nodes[node, FIRST]
+            while number != NOTHING:
+                if derivations[number, HEAD] == node and outside(nodes, derivations, heads, number):
+                    cost, fits = cost_of(derivations, number, best, counters, rules, stack)
+                    if not fits:
+                        return OUT_OF_BOUNDS
+                    if nodes[node, LIVE] == NOTHING or sign * cost < sign * best[node]:
+                        best[node] = cost
+                        nodes[node, LIVE] = number
+                number = derivations[number, NEXT_OF_HEAD]
+            if nodes[node, LIVE] != NOTHING:
+                walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * best[node], node)
+        walk[PHASE] = SPREADING
+    while True:
+        while walk[USE] != NOTHING:
+            if walk[HEAP] == len(heap_keys):
+                return NEEDS_ROOM
+            number = walk[USE] // longest
             head = derivations[number, HEAD]
             if head != NOTHING and outside(nodes, derivations, heads, number):
-                cost, overflown = cost_of(derivations, number, best, costs, constants, limit, stack)
-                relation = nodes[head, RELATION]
-                if overflown or not holds(
-                    nodes, derivations, counters, number, best, heads, relations, bounds, relation, cost
-                ):
-                    return NOTHING
-                sign = relations[relation, SIGN]
+                cost, fits = cost_of(derivations, number, best, counters, rules, stack)
+                if not fits:
+                    return OUT_OF_BOUNDS
+                sign = relations[nodes[head, RELATION], SIGN]
                 better = nodes[head, LIVE] == NOTHING or sign * cost < sign * best[head]
                 if better and nodes[head, STATUS] & DEAD:
                     best[head] = cost
@@ -105,8 +158,15 @@ def worsen(
                 elif better:
                     # It should have waited: the order of costs is not the order of proofs.
                     counters[CHEAPENED] = 1
-            use = derivations[number, BODY + longest + use % longest]
-    for at in range(count):
+            walk[USE] = derivations[number, BODY + longest + walk[USE] % longest]
+        if walk[HEAP] == 0:
+            break
+        key, node = heap_keys[0], heap_nodes[0]
+        walk[HEAP] = drop_first(heap_keys, heap_nodes, walk[HEAP])
+        if nodes[node, STATUS] & DEAD and key == relations[nodes[node, RELATION], SIGN] * best[node]:
+            nodes[node, STATUS] &= ~DEAD
+            walk[USE] = nodes[node, USES]
+    for at in range(walk[DEAD_COUNT]):
         node = dead[at]
         if nodes[node, STATUS] & DEAD:
             nodes[node, STATUS] &= ~(ALIVE | DEAD)
@@ -114,4 +174,5 @@ def worsen(
             nodes[node, FIRST] = NOTHING
             counters[GONE] += 1
             lose(nodes, derivations, counters, longest, node)
-    return count
+    walk[PHASE] = GROWING
+    return FINISHED

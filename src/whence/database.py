@@ -15,6 +15,9 @@ from whence.model.catalog import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit
+from whence.questions.changes import ChangeQuestions
+from whence.questions.looking import LookingQuestions
+from whence.questions.why import WhyQuestions
 from whence.session.batch import Batch, Delete, Insert, ignores_missing
 from whence.session.clock import NOW
 from whence.session.history import changes
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from whence.explain.explain import Explanation
 
 
-class Database:
+class Database(ChangeQuestions, WhyQuestions, LookingQuestions):
     """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
 
     def __init__(self, session: Session) -> None:
@@ -119,13 +122,13 @@ class Database:
             "only a database on Spark has DataFrames", hint="table() gives an Arrow table, which pandas and others take"
         )
 
-    def query(self, sql: str | bytes) -> pa.Table:
-        """The answer to a SELECT over tables and views."""
+    def query(self, sql: str | bytes, *, limit: int | None = None, timeout: float | None = None) -> pa.Table:
+        """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds."""
         from whence.session.query import run_query
 
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
         with self._reading() as session:
-            return run_query(text, session.definitions, self.table)
+            return run_query(text, session.definitions, self.table, limit, timeout)
 
     def changes(self, relation: str, since: int | None = None) -> pa.Table:
         """What was inserted and deleted by the commits after version `since`, or by all of them.

@@ -62,4 +62,4 @@ def test_a_view_that_is_not_there(capsys: pytest.CaptureFixture[str], program: P
 def test_what_is_no_program(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["explain", "graph.txt", "two"])
-    assert "a program is a .sql or .dl file, not 'graph.txt'" in capsys.readouterr().err
+    assert "a program is a .sql or .dl file, and a database a directory, not 'graph.txt'" in capsys.readouterr().err

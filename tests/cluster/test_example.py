@@ -28,5 +28,5 @@ def told(engine: str) -> list[str]:
 def test_the_backbone_is_the_same_on_both_engines() -> None:
     lines = told("local")
     assert "  + cut_off(Reykjavik, IS)   version 8" in lines
-    assert "How far is Reykjavik now? 1,888 km." in lines
+    assert "     └─ link('London', 'Reykjavik', 1888)" in lines
     assert told("spark") == lines

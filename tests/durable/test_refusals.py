@@ -112,7 +112,7 @@ def test_another_version_of_the_format(state: Path) -> None:
         connection.execute("PRAGMA user_version = 99")
     connection.close()
     before = files_of(state)
-    with pytest.raises(whence.StateError, match="has format 99, and this version of whence reads format 1"):
+    with pytest.raises(whence.StateError, match="has format 99, and this version of whence reads format 2"):
         whence.connect(state)
     assert files_of(state) == before
 

@@ -133,6 +133,15 @@ def test_errors_still_point_at_the_text_of_the_user(state: Path) -> None:
     assert f"--> network.dl:1:1\n  |\n1 | {REACHABLE}" in str(caught.value)
 
 
+def test_proofs_still_speak_the_language_of_the_user(state: Path) -> None:
+    with whence.connect(state) as db:
+        db.rules("a(x) :- b(x), x > 1 .  .decl b(x: number)  b(2).", name="own.dl")
+        before = str(db.why("a", (2,)))
+    with whence.connect(state) as db:
+        assert str(db.why("a", (2,))) == before
+        assert "a(x) :- b(x), x > 1" in before
+
+
 def test_notices_are_kept(state: Path) -> None:
     noticed = "CREATE VIEW v AS SELECT src FROM link ORDER BY src"
     with whence.connect(state) as db:

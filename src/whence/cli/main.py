@@ -14,9 +14,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from whence.cli.asking import add_questions
+from whence.cli.changes import add_changes
 from whence.cli.experiment import add_experiment
 from whence.cli.explain import add_explain
 from whence.cli.run import add_run
+from whence.cli.serve import add_serve
+from whence.cli.shell.command import add_shell
 from whence.errors import InternalError, WhenceError
 
 FAILED = 1
@@ -56,6 +60,10 @@ def parser() -> argparse.ArgumentParser:
     commands = whence.add_subparsers(title="commands", metavar="COMMAND", required=True)
     add_run(commands)
     add_explain(commands)
+    add_questions(commands)
+    add_changes(commands)
+    add_shell(commands)
+    add_serve(commands)
     add_experiment(commands)
     return whence
 

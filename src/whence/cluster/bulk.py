@@ -12,8 +12,8 @@ from pyspark.sql.types import DateType, StructField, TimestampNTZType
 from whence.cluster.expiring import is_late
 from whence.cluster.home import StorageHome
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import FrameDelta, column_names
-from whence.engines.spark.types import rows_from_arrow, spark_type
+from whence.engines.spark.frames import FrameDelta
+from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
 from whence.errors import DataError, UnsupportedError, WhenceError
 from whence.functions.typing import fits
 from whence.model.schema import Relation
@@ -92,6 +92,21 @@ class BulkChecks:
         going = found.withColumn("n", -functions.least("n", "there")).drop("there").where("n <> 0")
         return BulkDraft(self._delta(going, relation), clock)
 
+    def answer(self, delta: FrameDelta, relation: Relation) -> DataFrame:
+        """The answer to a query as a frame for a table, each row as often as it is there."""
+        names = [
+            functions.col(name).alias(column.name)
+            for name, column in zip(column_names(relation.arity), relation.columns, strict=True)
+        ]
+        copies = functions.explode(functions.sequence(functions.lit(1).cast("bigint"), functions.col("n")))
+        return delta.frame.withColumn("copy", copies).select(*names)
+
+    def removed(self, delta: FrameDelta, relation: Relation, clock: Clock) -> BulkDraft:
+        """Rows of a table that go, with all their copies."""
+        there = self._engine.frame(relation.name)
+        going = _joined(there, delta.frame.drop("n"), relation, "left_semi").withColumn("n", -functions.col("n"))
+        return BulkDraft(self._delta(going, relation), clock)
+
     def _in_time(self, rows: DataFrame, relation: Relation, clock: Clock) -> tuple[DataFrame, int]:
         """Rows that have not left by now, and how many have."""
         if clock.event is None:
@@ -121,7 +136,7 @@ class BulkChecks:
             picked.append((value + functions.lit(0.0) if column.type == DOUBLE else value).alias(f"c{at}"))
         kept = self._home.keep(relation.name, frame.select(*picked))
         self._check_values(kept, relation)
-        return kept.groupBy(*column_names(relation)).agg(functions.count(functions.lit(1)).alias("n"))
+        return kept.groupBy(*column_names(relation.arity)).agg(functions.count(functions.lit(1)).alias("n"))
 
     def _check_values(self, frame: DataFrame, relation: Relation) -> None:
         wrong = functions.lit(False)
@@ -158,16 +173,20 @@ class BulkChecks:
             )
 
     def _first(self, frame: DataFrame, relation: Relation) -> Iterator[Row]:
-        yield from rows_from_arrow(frame.select(column_names(relation)).limit(1).toArrow(), relation)
+        yield from rows_from_arrow(frame.select(column_names(relation.arity)).limit(1).toArrow(), relation)
 
     def _delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
         kept = self._home.keep(relation.name, rows)
         return FrameDelta(relation, kept, self._home.rows(kept), kept)
 
 
+def rows_tell_all(relation: Relation) -> bool:
+    """Whether nothing beside the rows is kept. Where rows leave because of when they came, each is looked at."""
+    return relation.window is None and (relation.ttl is None or relation.ttl.column is not None)
+
+
 def _check_rows_tell_all(relation: Relation) -> None:
-    """Where rows leave because of when they came, each is looked at."""
-    if relation.window is not None or (relation.ttl is not None and relation.ttl.column is None):
+    if not rows_tell_all(relation):
         raise UnsupportedError(
             f"rows of {relation.name!r} leave because of when they came, so it takes {TAKEN_AS_ROWS:,} rows of a "
             "DataFrame at a time",
@@ -185,7 +204,7 @@ def _moment(value: Column, field: StructField, kind: Type) -> Column:
 
 def _joined(left: DataFrame, right: DataFrame, relation: Relation, how: str) -> DataFrame:
     """Two frames of the same relation, row by row."""
-    names = column_names(relation)
+    names = column_names(relation.arity)
     renamed = right.withColumnsRenamed({name: f"r_{name}" for name in names})
     matches = [left[name].eqNullSafe(renamed[f"r_{name}"]) for name in names]
     return left.join(renamed, matches, how).drop(*[f"r_{name}" for name in names])

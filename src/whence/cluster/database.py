@@ -84,10 +84,10 @@ class SparkDatabase(Database):
         with self._reading() as session:
             return self._publisher.frame(session.definitions.relation(relation))
 
-    def query(self, sql: str | bytes) -> pa.Table:
+    def query(self, sql: str | bytes, *, limit: int | None = None, timeout: float | None = None) -> pa.Table:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
         with self._reading() as session:
-            return query_on_spark(text, session.definitions, self._publisher)
+            return query_on_spark(text, session.definitions, self._publisher, limit, timeout)
 
     def explain(self, relation: str, *, analyze: bool = False) -> Explanation:
         with self._reading() as session:

@@ -11,10 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.cluster.home import StorageHome
 from whence.cluster.overlays import overlay_frame
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import FrameDelta, as_seen, column_names, delta_frame, overlaid, summed
+from whence.engines.spark.frames import FrameDelta, as_seen, delta_frame, overlaid, summed
 from whence.engines.spark.registry import COUNTS
 from whence.engines.spark.storage.segments import read_segment
 from whence.engines.spark.storage.store import Storage
+from whence.engines.spark.types import column_names
 from whence.model.schema import Relation
 from whence.model.updates import Delta
 
@@ -121,11 +122,11 @@ def _newest(relation: Relation, base: DataFrame | None, overlay: DataFrame, know
     """
     is_there = functions.col(known).isNotNull().alias("is_there")
     parts = [
-        part.select(*column_names(relation), is_there, functions.lit(age).alias("age"))
+        part.select(*column_names(relation.arity), is_there, functions.lit(age).alias("age"))
         for age, part in enumerate((base, overlay))
         if part is not None
     ]
-    rows = reduce(DataFrame.unionAll, parts).groupBy(*column_names(relation))
+    rows = reduce(DataFrame.unionAll, parts).groupBy(*column_names(relation.arity))
     newest = rows.agg(functions.max_by("is_there", "age").alias("is_there")).where("is_there")
     return newest.withColumn("n", functions.lit(1).cast("bigint"))
 

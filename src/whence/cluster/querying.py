@@ -2,29 +2,83 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
 import pyarrow as pa
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import SparkSession
+from sqlglot import exp
 
 from whence.cluster.publishing import Publisher
 from whence.engines.spark.errors import evaluation_errors
-from whence.errors import EvaluationError, ParseError
+from whence.errors import EvaluationError, ParseError, UnsupportedError
 from whence.session.definitions import Definitions
-from whence.session.query import checked_query
+from whence.session.query import checked_query, too_long
+
+JAVA_CALLS = frozenset(("java_method", "reflect", "try_reflect"))
 
 
-def query_on_spark(text: str, definitions: Definitions, publisher: Publisher) -> pa.Table:
+def query_on_spark(
+    text: str, definitions: Definitions, publisher: Publisher, limit: int | None = None, timeout: float | None = None
+) -> pa.Table:
     """The answer to a query over relations that there are, as they are now."""
-    _, used = checked_query(text, definitions)
+    tree, used = checked_query(text, definitions)
+    _refuse_java(tree)
     session = publisher.spark.newSession()
     for relation in used:
         publisher.publish_in(session, relation)
     try:
-        with evaluation_errors():
-            return session.sql(text).toArrow()
+        with evaluation_errors(), _stopped_after(timeout, session):
+            answer = session.sql(text)
+            return (answer if limit is None else answer.limit(limit)).toArrow()
+    except _StoppedError:
+        raise too_long(timeout) from None
     except AnalysisException as error:
         raise ParseError(f"Spark cannot answer the query: {_first_line(error)}") from None
     except PySparkException as error:
         raise EvaluationError(f"Spark cannot answer the query: {_first_line(error)}") from None
+
+
+def _refuse_java(tree: exp.Expr) -> None:
+    """A query only reads, and these functions call any method of any class that Spark knows."""
+    for call in tree.find_all(exp.Anonymous):
+        if call.name.lower() in JAVA_CALLS:
+            raise UnsupportedError(f"a query cannot call {call.name!r}, which runs methods of Java")
+
+
+@contextmanager
+def _stopped_after(seconds: float | None, session: SparkSession) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    tag = f"whence-query-{uuid4()}"
+    stopped = threading.Event()
+
+    def stop() -> None:
+        stopped.set()
+        session.interruptTag(tag)
+
+    timer = threading.Timer(seconds, stop)
+    timer.daemon = True
+    session.addTag(tag)
+    timer.start()
+    try:
+        yield
+    except (PySparkException, Py4JJavaError):
+        if stopped.is_set():
+            raise _StoppedError from None
+        raise
+    finally:
+        timer.cancel()
+        session.removeTag(tag)
+
+
+class _StoppedError(Exception):
+    """The time was over."""
 
 
 def _first_line(error: PySparkException) -> str:

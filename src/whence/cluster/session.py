@@ -9,11 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from py4j.protocol import Py4JJavaError
 
+from whence.analysis.analyze import Analysis
+from whence.cluster.bulk import BulkChecks, rows_tell_all
 from whence.cluster.expiring import BaseLifetimes
 from whence.cluster.home import StorageHome
 from whence.cluster.journal import ClusterHistory, ClusterJournal
 from whence.cluster.sides import ARRIVALS, LEAVES, read_side
 from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.frames import FrameDelta
 from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.registry import Stored
 from whence.engines.spark.storage.store import Storage
@@ -42,6 +45,7 @@ class ClusterSession(Session):
         self.spark_engine = engine
         self.storage = storage
         self._home = home
+        self._bulk = BulkChecks(engine, home)
         self.cluster_journal = ClusterJournal(storage, home, engine)
         self.journal = self.cluster_journal
         self.history = ClusterHistory(storage, engine, keep_versions)
@@ -53,6 +57,25 @@ class ClusterSession(Session):
         commit = super().commit(draft)
         self._compact()
         return commit
+
+    def evaluate(self, analysis: Analysis, relation: str) -> Mapping[Row, int]:
+        for name in analysis.relations:
+            if name in self.definitions.relations:
+                # One that waits for a function says so.
+                self.engine.counts(name)
+        return self.spark_engine.evaluate(analysis, self.definitions.functions, relation)
+
+    def inserting(self, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+        if isinstance(rows, FrameDelta) and rows_tell_all(relation):
+            return self._bulk.inserted(self._bulk.answer(rows, relation), relation, self.clock)
+        self.expect([Insert(relation, list(rows))])
+        return super().inserting(relation, rows)
+
+    def removing(self, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+        if isinstance(rows, FrameDelta) and rows_tell_all(relation):
+            return self._bulk.removed(rows, relation, self.clock)
+        self.expect([Delete(relation, list(rows), ignore_missing=True)])
+        return super().removing(relation, rows)
 
     def draft_at(self, tick: Tick | None) -> Draft:
         """Changes that are to be made together with an advance."""

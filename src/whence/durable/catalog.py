@@ -61,8 +61,8 @@ def write_definitions(
 
 def read_definitions(connection: sqlite3.Connection, directory: Path) -> tuple[Definitions, dict[str, Known]]:
     """What was stored. The functions that views call are known by their signatures only."""
-    texts = connection.execute("SELECT number, name, text FROM sources")
-    sources = {number: Source(name, text) for number, name, text in texts}
+    texts = connection.execute("SELECT number, name, text, is_datalog FROM sources")
+    sources = {number: Source(name, text, bool(is_datalog)) for number, name, text, is_datalog in texts}
     numbers: dict[str, int] = {}
     stored: list[StoredDefinition] = []
     for number, *fields, written in connection.execute(
@@ -112,8 +112,10 @@ def _write(connection: sqlite3.Connection, stored: StoredDefinition, old: Known 
 
 def _write_source(connection: sqlite3.Connection, source: Source) -> int | None:
     """The number of a text, which is stored once."""
-    fields = (source.name, source.text)
-    found = connection.execute("SELECT number FROM sources WHERE name = ? AND text = ?", fields).fetchone()
+    fields = (source.name, source.text, int(source.is_datalog))
+    found = connection.execute(
+        "SELECT number FROM sources WHERE name = ? AND text = ? AND is_datalog = ?", fields
+    ).fetchone()
     if found is not None:
         return int(found[0])
-    return connection.execute("INSERT INTO sources (name, text) VALUES (?, ?)", fields).lastrowid
+    return connection.execute("INSERT INTO sources (name, text, is_datalog) VALUES (?, ?, ?)", fields).lastrowid

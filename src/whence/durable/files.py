@@ -17,7 +17,7 @@ _NEW_FILE = "whence.db.new"
 # What a crash while the file was made leaves behind.
 _REMAINS = {LOCK_FILE, _NEW_FILE, f"{_NEW_FILE}-journal", f"{_NEW_FILE}-wal", f"{_NEW_FILE}-shm"}
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 APPLICATION_ID = int.from_bytes(b"whnc", "big")
 
 _MAGIC = b"SQLite format 3\0"
@@ -32,7 +32,8 @@ _SCHEMA = f"""
     CREATE TABLE relations (
         number INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, is_view INTEGER NOT NULL,
         text TEXT NOT NULL, source INTEGER, spans TEXT NOT NULL, checksum INTEGER NOT NULL);
-    CREATE TABLE sources (number INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL);
+    CREATE TABLE sources (
+        number INTEGER PRIMARY KEY, name TEXT NOT NULL, text TEXT NOT NULL, is_datalog INTEGER NOT NULL);
     CREATE TABLE functions (name TEXT PRIMARY KEY, returns TEXT NOT NULL);
     CREATE TABLE notices (number INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
     CREATE TABLE vitals (relation INTEGER PRIMARY KEY, digest INTEGER NOT NULL, dropped INTEGER NOT NULL);

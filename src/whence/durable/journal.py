@@ -15,7 +15,7 @@ from whence.durable.files import damaged
 from whence.durable.lock import DirectoryLock
 from whence.durable.values import time_text
 from whence.errors import StateError
-from whence.session.history import Entry, History, check_kept
+from whence.session.history import KEEP_VERSIONS, Entry, History, check_kept
 from whence.session.journal import Record
 
 
@@ -25,11 +25,12 @@ class StoredJournal:
     def __init__(
         self,
         directory: Path,
-        lock: DirectoryLock,
+        lock: DirectoryLock | None,
         connection: sqlite3.Connection,
         known: dict[str, Known],
         keep_versions: int,
     ) -> None:
+        """Without the lock it can be read, and that is all."""
         self.directory = directory
         self._lock = lock
         self._connection = connection
@@ -45,7 +46,7 @@ class StoredJournal:
         return int(version)
 
     def append(self, record: Record) -> None:
-        if not self._lock.held:
+        if self._lock is None or not self._lock.held:
             raise StateError(f"the database in {self.directory} is open in another process, which this one came from")
         known = self._known
         try:
@@ -64,29 +65,12 @@ class StoredJournal:
 
     def changes(self, name: str, since: int) -> list[Entry]:
         """The changes of a relation after a version. Raises where some of them have been dropped."""
-        known = self._known[name]
-        vitals = self._connection.execute("SELECT dropped FROM vitals WHERE relation = ?", (known.number,))
-        check_kept(name, since, vitals.fetchone()[0], self._keep_versions)
-        stored = self._connection.execute(
-            "SELECT version, relation, timestamp, delta FROM changes WHERE version > ? AND relation = ?",
-            (since, known.number),
-        )
-        try:
-            return [self._entry(known, *record) for record in stored]
-        except sqlite3.Error as error:
-            raise damaged(self.directory, str(error)) from error
+        return read_changes(self._connection, self.directory, self._known[name], since, self._keep_versions)
 
     def close(self) -> None:
         self._connection.close()
-        self._lock.release()
-
-    def _entry(self, known: Known, version: int, number: int, timestamp: str, packed: bytes) -> Entry:
-        delta = unpack(known.relation, packed, (version, number, timestamp))
-        if delta is None:
-            raise damaged(
-                self.directory, f"the changes of {known.relation.name!r} in version {version} are not those written"
-            )
-        return Entry(version, datetime.datetime.fromisoformat(timestamp), delta)
+        if self._lock is not None:
+            self._lock.release()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -132,6 +116,31 @@ class StoredJournal:
         if dropped:
             self._connection.executemany("UPDATE vitals SET dropped = ? WHERE relation = ?", dropped)
             self._connection.execute("DELETE FROM changes WHERE version <= ?", (oldest,))
+
+
+def read_changes(
+    connection: sqlite3.Connection, directory: Path, known: Known, since: int, keep_versions: int = KEEP_VERSIONS
+) -> list[Entry]:
+    """The changes of a relation after a version. Raises where some of them have been dropped."""
+    vitals = connection.execute("SELECT dropped FROM vitals WHERE relation = ?", (known.number,))
+    check_kept(known.relation.name, since, vitals.fetchone()[0], keep_versions)
+    stored = connection.execute(
+        "SELECT version, relation, timestamp, delta FROM changes WHERE version > ? AND relation = ?",
+        (since, known.number),
+    )
+    try:
+        return [_entry(directory, known, *record) for record in stored]
+    except sqlite3.Error as error:
+        raise damaged(directory, str(error)) from error
+
+
+def _entry(directory: Path, known: Known, version: int, number: int, timestamp: str, packed: bytes) -> Entry:
+    delta = unpack(known.relation, packed, (version, number, timestamp))
+    if delta is None:
+        raise damaged(
+            directory, f"the changes of {known.relation.name!r} in version {version} are not those written"
+        )
+    return Entry(version, datetime.datetime.fromisoformat(timestamp), delta)
 
 
 class StoredHistory(History):

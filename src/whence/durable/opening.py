@@ -32,7 +32,7 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
             files.create(directory)
         files.check_identity(directory)
         with files.reading(directory) as connection:
-            state, known = _read(directory, connection)
+            state, known = read_state(directory, connection)
         connection = files.writing(directory)
     except (OSError, sqlite3.Error) as error:
         lock.release()
@@ -48,7 +48,8 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
         raise
 
 
-def _read(directory: Path, connection: sqlite3.Connection) -> tuple[State, dict[str, Known]]:
+def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, dict[str, Known]]:
+    """Everything but the changes of old versions."""
     *state, written = connection.execute("SELECT version, time, by_wall, checksum FROM state").fetchone()
     if checksum(*state) != written:
         raise files.damaged(directory, "its version is not the one that was written")

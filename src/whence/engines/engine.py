@@ -39,6 +39,9 @@ class Engine(Protocol):
     def apply(self, update: Update) -> Mapping[str, Delta]:
         """Change base tables, bring the views up to date, and return what changed in every relation that did."""
 
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        """What `apply` would return. Nothing changes, and it takes no longer than the change and its taking back."""
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         """The rows that are there, and how often; never 0. The mapping does not follow later changes."""
 

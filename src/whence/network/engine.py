@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from whence.analysis.analyze import Analysis
 from whence.engines.engine import Functions
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.errors import UnsupportedError
 from whence.model.program import Program
 from whence.model.types import Row, Value
 from whence.model.updates import Delta, Update
@@ -49,6 +50,9 @@ class NetworkEngine:
         deltas = self.world.change(update)
         self.traffic = self._wire.traffic()
         return deltas
+
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        raise UnsupportedError("a network counts every message, and has none for what does not happen")
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         return self.world.counts(relation)

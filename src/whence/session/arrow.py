@@ -42,8 +42,9 @@ _STAMP = (
 
 def contents_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
     """The rows that are there, sorted, and each as often as it is there."""
-    rows = sorted((row for row, count in counts.items() if count > 0), key=row_order(relation))
-    return _table(arrow_schema(relation), [row for row in rows for _ in range(counts[row])])
+    order = row_order(relation)
+    there = sorted(((row, count) for row, count in counts.items() if count > 0), key=lambda found: order(found[0]))
+    return _table(arrow_schema(relation), [row for row, count in there for _ in range(count)])
 
 
 def changes_table(relation: Relation, changes: Iterable[Change]) -> pa.Table:

@@ -69,14 +69,22 @@ class History:
         return [entry for entry in self._entries.get(name, ()) if entry.version > version]
 
 
-def check_kept(name: str, since: int, dropped: int, keep_versions: int) -> None:
-    """Raises where changes after version `since` have been dropped; `dropped` is the newest that was."""
-    if since < dropped:
-        raise StateError(
+class ForgottenError(StateError):
+    """Changes that are not kept any more; `dropped` is the version of the newest of them."""
+
+    def __init__(self, name: str, dropped: int, keep_versions: int) -> None:
+        super().__init__(
             f"the changes of {name!r} are there from version {dropped + 1} on; older ones are forgotten",
             hint=f"ask for those since={dropped} or later, or keep more with connect(keep_versions=...), "
             f"which is {keep_versions} now",
         )
+        self.dropped = dropped
+
+
+def check_kept(name: str, since: int, dropped: int, keep_versions: int) -> None:
+    """Raises where changes after version `since` have been dropped; `dropped` is the newest that was."""
+    if since < dropped:
+        raise ForgottenError(name, dropped, keep_versions)
 
 
 def changes(relation: Relation, entries: Sequence[Entry]) -> Iterator[Change]:

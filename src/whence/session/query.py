@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -47,17 +49,48 @@ class AnsiSpark(Spark):
         STRICT_CAST = True
 
 
-def run_query(text: str, definitions: Definitions, table: Callable[[str], pa.Table]) -> pa.Table:
+def run_query(
+    text: str,
+    definitions: Definitions,
+    table: Callable[[str], pa.Table],
+    limit: int | None = None,
+    timeout: float | None = None,
+) -> pa.Table:
     """The query's answer. `table` gives the contents of a relation."""
     tree, used = checked_query(text, definitions)
     with duckdb.connect(":memory:", config=ISOLATION) as connection:
         for relation in used:
             connection.register(relation.name, table(relation.name))
         try:
-            answer = connection.sql(_translated(tree))
-            return _narrowed(answer.to_arrow_table(), answer.types)
+            with _stopped_after(timeout, connection):
+                answer = connection.sql(_translated(tree))
+                answer = answer if limit is None else answer.limit(limit)
+                return _narrowed(answer.to_arrow_table(), answer.types)
+        except duckdb.InterruptException:
+            raise too_long(timeout) from None
         except duckdb.Error as error:
             raise _in_our_words(error, used) from None
+
+
+def too_long(timeout: float | None) -> EvaluationError:
+    return EvaluationError(
+        f"the query was stopped after {timeout:g} seconds",
+        hint="ask for less, or make it a view, which is kept up to date",
+    )
+
+
+@contextmanager
+def _stopped_after(seconds: float | None, connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    if seconds is None:
+        yield
+        return
+    timer = threading.Timer(seconds, connection.interrupt)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def checked_query(text: str, definitions: Definitions) -> tuple[exp.Expr, Sequence[Relation]]:

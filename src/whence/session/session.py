@@ -7,8 +7,9 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from whence.analysis.analyze import analyze
+from whence.analysis.analyze import Analysis, analyze
 from whence.engines.engine import Engine
+from whence.engines.reference.evaluate import evaluate
 from whence.incremental.keyed import KeyedRows
 from whence.model.program import Program
 from whence.model.schema import Relation, is_auxiliary
@@ -24,6 +25,7 @@ from whence.session.lifetimes import Lifetimes, restored_lifetimes
 from whence.session.subscriptions import Subscriptions
 from whence.session.waiting import WaitingEngine, is_missing
 from whence.session.windows import Window, restored_window
+from whence.sources.rows import check_rows
 
 logger = logging.getLogger("whence")
 
@@ -52,9 +54,39 @@ class Session:
     def expect(self, changes: Sequence[Insert | Delete]) -> None:
         """These changes are about to be drafted. Everything is at hand here."""
 
+    def evaluate(self, analysis: Analysis, relation: str) -> Mapping[Row, int]:
+        """The rows of a relation of a program that reads this database, as it is now."""
+        base = {name: self.engine.counts(name) for name in analysis.relations if name in self.definitions.relations}
+        counts = evaluate(analysis, base, self.definitions.functions)[relation]
+        return {row: count for row, count in counts.items() if count > 0}
+
+    def inserting(self, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+        """What `evaluate` gave comes into a table, with its copies."""
+        draft = self.draft()
+        copies = [row for row, count in rows.items() for _ in range(count)]
+        draft.table(relation).insert(check_rows(copies, relation))
+        return draft
+
+    def removing(self, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+        """What `evaluate` gave leaves a table, all copies that it has."""
+        draft = self.draft()
+        table = draft.table(relation)
+        for row in rows:
+            table.remove(row, table.present(row))
+        return draft
+
     def commit(self, draft: Draft) -> Commit:
         """The changes happen, all or none."""
         return self._change(draft, time.perf_counter())
+
+    def foresee(self, update: Update) -> dict[str, Delta]:
+        """What a commit would change for those who look from outside. It does not happen."""
+        self.intact = False
+        try:
+            deltas = self.engine.foresee(update)
+        finally:
+            self.intact = True
+        return self._seen(deltas, self.definitions, is_settled=False)
 
     def define(self, definitions: Definitions, draft: Draft | None = None, notices: Iterable[str] = ()) -> Commit:
         """Other definitions, and changes to the tables they have. `notices` is what is worth knowing about them."""
@@ -279,21 +311,25 @@ class Session:
             else:
                 keys[key] = row
 
-    def _seen(self, deltas: Mapping[str, Delta], definitions: Definitions) -> dict[str, Delta]:
+    def _seen(
+        self, deltas: Mapping[str, Delta], definitions: Definitions, *, is_settled: bool = True
+    ) -> dict[str, Delta]:
         found: dict[str, Delta] = {}
         for name, delta in deltas.items():
             if not is_auxiliary(name):
-                seen = self._readable(name, delta) if name in definitions.differential else delta
+                seen = delta
+                if name in definitions.differential:
+                    seen = self._readable(name, delta, is_settled=is_settled)
                 if seen:
                     found[name] = seen
         return found
 
-    def _readable(self, name: str, delta: Delta) -> Delta:
+    def _readable(self, name: str, delta: Delta, *, is_settled: bool) -> Delta:
         """What a reader sees of a change. Counts below zero, which differential rules can make, read as zero."""
         counts = self.engine.counts(name)
         changes = {}
         for row, change in delta.items():
-            after = counts.get(row, 0)
+            after = counts.get(row, 0) + (0 if is_settled else change)
             seen = max(after, 0) - max(after - change, 0)
             if seen:
                 changes[row] = seen

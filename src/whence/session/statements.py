@@ -5,11 +5,11 @@ The parser has resolved their names against the same definitions: what has to ex
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import assert_never
 
 from whence.analysis.analyze import analyze
-from whence.engines.reference.evaluate import evaluate
 from whence.errors import StateError
 from whence.model.program import Program
 from whence.model.schema import Relation, owner
@@ -38,14 +38,13 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
         case InsertValues(relation=name, rows=rows):
             return _insert(session, name, list(rows))
         case InsertQuery(relation=name, query=query):
-            counts = evaluate_once(session, query)
-            return _insert(session, name, [row for row, count in counts.items() for _ in range(count)])
+            return session.commit(session.inserting(session.definitions.table(name), _answer(session, query)))
         case DeleteWhere():
             return _delete(session, statement)
     assert_never(statement)
 
 
-def evaluate_once(session: Session, query: Program) -> dict[Row, int]:
+def _answer(session: Session, query: Program) -> Mapping[Row, int]:
     """The rows of the query's last relation, over the database as it is now."""
     definitions = session.definitions
     read = {name for rule in query.rules for name in reads(rule) if name in definitions.relations}
@@ -53,9 +52,7 @@ def evaluate_once(session: Session, query: Program) -> dict[Row, int]:
         Program((*(definitions.relations[name] for name in sorted(read)), *query.relations), query.rules),
         definitions.signatures,
     )
-    base = {name: session.engine.counts(name) for name in read}
-    counts = evaluate(analysis, base, definitions.functions)[query.relations[-1].name]
-    return {row: count for row, count in counts.items() if count > 0}
+    return session.evaluate(analysis, query.relations[-1].name)
 
 
 def _create_table(session: Session, statement: CreateTable, directory: Path) -> Commit | None:
@@ -134,8 +131,4 @@ def _insert(session: Session, name: str, rows: list[Row]) -> Commit:
 
 def _delete(session: Session, statement: DeleteWhere) -> Commit:
     relation = session.definitions.table(statement.relation)
-    draft = session.draft()
-    table = draft.table(relation)
-    for row in evaluate_once(session, statement.query):
-        table.remove(row, table.present(row))
-    return session.commit(draft)
+    return session.commit(session.removing(relation, _answer(session, statement.query)))

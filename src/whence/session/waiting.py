@@ -64,6 +64,10 @@ class WaitingEngine:
         _check(update.deltas, self._tables)
         return self.engine.apply(update)
 
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        _check(update.deltas, self._tables)
+        return self.engine.foresee(update)
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         _check((relation,), self.waiting)
         return self.engine.counts(relation)

@@ -6,7 +6,7 @@ Segments are written by pyarrow, so that no Spark is needed.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -44,9 +44,9 @@ def delta_of(changes: pa.Table) -> Delta:
     return {row: count for row, count in total.items() if count}
 
 
-def write_parquet(files: Files, frame: Any, path: str, partition: Sequence[str] = ()) -> Segment:
+def write_parquet(files: Files, frame: Any, path: str) -> Segment:
     """In place of Spark; the frame is a pa.Table."""
-    assert files.directory is not None and not partition
+    assert files.directory is not None
     directory = files.directory / path
     directory.mkdir()
     parquet.write_table(frame, directory / "part-0.parquet")

@@ -24,7 +24,7 @@ from whence.engines.spark.storage.hadoop_files import HadoopFiles, home_director
 from whence.engines.spark.storage.local_files import LocalFiles
 from whence.engines.spark.storage.store import Storage
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
-from whence.errors import InternalError, StateError
+from whence.errors import StateError
 from whence.model.schema import Column, Relation
 from whence.model.types import INT, STRING, Row
 from whence.session.history import Entry, changes
@@ -154,16 +154,6 @@ class TestSegments:
         assert found.column_names == written.column_names
         assert sorted(rows_from_arrow(found, EVERYTHING), key=repr) == sorted(ROWS, key=repr)
         assert sorted(found["support"].to_pylist(), key=repr) == [None, [1, -(2**63)], []]
-
-    def test_partitions(self, spark: SparkSession, storage: Storage) -> None:
-        frame = spark.range(100).selectExpr("CAST(id % 3 AS INT) AS bucket", "id AS c0", "1L AS n")
-        segment = storage.write_segment(frame, ["bucket"])
-        found = storage.read_segment(segment, columns_of_frame(frame.schema))
-        assert found.columns == ["bucket", "c0", "n"]
-        assert found.where("bucket = 1").count() == 33
-        assert segment.rows == 100
-        with pytest.raises(InternalError, match="string values cannot name directories"):
-            storage.write_segment(spark.sql("SELECT '' AS c0"), ["c0"])
 
     def test_reading_runs_no_job(self, spark: SparkSession, storage: Storage) -> None:
         frame = spark.range(10).selectExpr("id AS c0", "1L AS n")

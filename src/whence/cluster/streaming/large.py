@@ -17,8 +17,8 @@ from whence.cluster.home import StorageHome
 from whence.cluster.streaming.attaching import Attachment, type_of
 from whence.cluster.streaming.records import BEYOND, CHANGE, CORRUPT, DELETE, INSERT, SIGNS, Bad, read_records
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import FrameDelta, column_names, delta_frame
-from whence.engines.spark.types import rows_from_arrow, spark_type
+from whence.engines.spark.frames import FrameDelta, delta_frame
+from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
 from whence.errors import DataError
 from whence.model.schema import Relation
 from whence.model.types import DOUBLE, ArrayType, Row, Type
@@ -81,12 +81,12 @@ class LargeBatches:
             good[row] = good.get(row, 0) + one
         if good:
             signed = signed.unionByName(delta_frame(self._engine.spark, relation, good))
-        net = signed.groupBy(*column_names(relation)).agg(F.sum("n").alias("n")).where("n <> 0")
+        net = signed.groupBy(*column_names(relation.arity)).agg(F.sum("n").alias("n")).where("n <> 0")
         return net, judged.bad
 
     def _with_present(self, net: DataFrame, relation: Relation) -> DataFrame:
         """With the number of copies that are there."""
-        names = column_names(relation)
+        names = column_names(relation.arity)
         present = self._engine.frame(relation.name).withColumnsRenamed(
             {**{name: f"r_{name}" for name in names}, "n": "there"}
         )
@@ -113,7 +113,7 @@ class LargeBatches:
     def _without_conflicts(self, found: DataFrame, relation: Relation, place: str) -> tuple[DataFrame, list[Bad]]:
         """Without the rows that come although another one has their key, or comes with it."""
         key = [f"c{relation.column_names.index(name)}" for name in relation.key]
-        names = column_names(relation)
+        names = column_names(relation.arity)
         coming = found.where("n > 0")
         # The table with all that comes and goes; what was there and comes again is one row.
         after = (
@@ -144,7 +144,7 @@ class LargeBatches:
         return found.where("n < 0").unionByName(good.select(found.columns)), conflicts
 
     def _rows(self, frame: DataFrame, relation: Relation) -> list[tuple[Row, int]]:
-        table = frame.select(*column_names(relation), "n").toArrow()
+        table = frame.select(*column_names(relation.arity), "n").toArrow()
         return list(zip(rows_from_arrow(table, relation), table.column("n").to_pylist(), strict=True))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from whence.engines.engine import Functions
 from whence.engines.local.maintainer import Maintainer
 from whence.engines.local.measures import Forest, Work, Works, metrics
 from whence.engines.local.postponing import PostponingStore
+from whence.engines.local.proving import LocalEvidence
 from whence.engines.local.store import Store, table_store
 from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
@@ -97,6 +99,24 @@ class LocalEngine:
         self._settle(deltas)
         return deltas
 
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        dead = [(forest, forest.last_dead) for forest in self._forests.values()]
+        deltas, _ = _run(self._views, self._stores, update, set(), is_kept=False)
+        for forest, last_dead in dead:
+            forest.last_dead = last_dead
+        return deltas
+
+    @contextmanager
+    def supposing(self, update: Update) -> Iterator[None]:
+        """In here the update has happened."""
+        works = self._works
+        self.apply(update)
+        try:
+            yield
+        finally:
+            self.apply(Update({name: _minus(delta) for name, delta in update.deltas.items()}))
+            self._works = works
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)
         if choice is None:
@@ -108,6 +128,11 @@ class LocalEngine:
     def choice(self, relation: str) -> Choice | None:
         """How a view is maintained; None for a base table."""
         return self._of_relation.get(relation)
+
+    def evidence(self) -> LocalEvidence:
+        """What is known about why rows are there; it follows later changes, but not later definitions."""
+        maintainers = {name: choice.maintainer for name, choice in self._of_relation.items()}
+        return LocalEvidence(self._analysis, self._functions, self._stores, maintainers)
 
     def metrics(self) -> Mapping[str, int | float]:
         return metrics(self._works, self._forests)
@@ -160,11 +185,19 @@ def _store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store
 
 
 def _run(
-    views: Iterable[View], stores: Mapping[str, Store], update: Update, fresh: set[tuple[str, ...]]
+    views: Iterable[View],
+    stores: Mapping[str, Store],
+    update: Update,
+    fresh: set[tuple[str, ...]],
+    *,
+    is_kept: bool = True,
 ) -> tuple[dict[str, Delta], Works]:
-    """What follows from an update, and the work it was. `fresh` components have never been built."""
+    """What follows from an update, and the work it was. `fresh` components have never been built.
+
+    What is not to be kept is taken back at once.
+    """
     deltas: dict[str, Delta] = {name: delta for name, delta in update.deltas.items() if delta}
-    touched: list[Maintainer] = []
+    touched: list[tuple[Maintainer, Mapping[str, Delta]]] = []
     works: Works = {}
     try:
         for view in views:
@@ -178,17 +211,37 @@ def _run(
                 stored = sum(stores[name].size for name in view.reads)
                 outputs = _first(view.maintainer, inputs)
             else:
-                touched.append(view.maintainer)
+                touched.append((view.maintainer, inputs))
                 outputs = view.maintainer.apply(inputs)
             works[view.relations] = Work(inputs, outputs, time.perf_counter() - started, stored)
             deltas.update(outputs)
     except BaseException:
-        for maintainer in touched:
+        for maintainer, _ in touched:
             maintainer.undo()
         raise
-    for maintainer in (*touched, *(view.maintainer for view in views if view.relations in fresh)):
-        maintainer.settle()
+    if is_kept:
+        built = (view.maintainer for view in views if view.relations in fresh)
+        for maintainer in (*(each for each, _ in touched), *built):
+            maintainer.settle()
+    else:
+        _take_back(touched)
     return deltas, works
+
+
+def _take_back(touched: list[tuple[Maintainer, Mapping[str, Delta]]]) -> None:
+    """Undo in no more time than it took. If that is interrupted, undo in the time that it takes."""
+    try:
+        while touched:
+            maintainer, inputs = touched[-1]
+            if isinstance(maintainer, Forest):
+                maintainer.retrace(inputs)
+            else:
+                maintainer.undo()
+            touched.pop()
+    except BaseException:
+        for maintainer, _ in touched:
+            maintainer.undo()
+        raise
 
 
 def _first(maintainer: Maintainer, inputs: Mapping[str, Delta]) -> Mapping[str, Delta]:

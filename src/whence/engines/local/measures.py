@@ -39,6 +39,9 @@ class Forest(Protocol):
     @property
     def state_bytes(self) -> int: ...
 
+    def retrace(self, deltas: Mapping[str, Delta]) -> None:
+        """Take the last `apply` of these back, which did not raise, in the time that it took."""
+
     def everything(self, relation: str) -> Delta:
         """All rows of a relation after a commit, as a change from nothing."""
 

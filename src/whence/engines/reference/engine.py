@@ -46,6 +46,10 @@ class ReferenceEngine:
         self._tables, deltas, self._evaluated = _bring_up_to_date(self._evaluator, self._tables, update, stale=set())
         return deltas
 
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        _, deltas, _ = _bring_up_to_date(self._evaluator, self._tables, update, stale=set())
+        return deltas
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         return MappingProxyType(self._tables[relation].counts)
 

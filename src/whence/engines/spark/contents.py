@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
+import pyspark.sql.functions as functions
+
 from whence.engines.spark.registry import readable
-from whence.engines.spark.types import rows_from_arrow
-from whence.model.types import Row
+from whence.engines.spark.types import rows_from_arrow, spark_type
+from whence.model.types import Row, Value
 
 if TYPE_CHECKING:
     from whence.engines.spark.engine import SparkEngine
@@ -36,6 +39,27 @@ class Contents(Mapping[Row, int]):
 
     def __len__(self) -> int:
         return len(self._all)
+
+    @property
+    def about(self) -> int:
+        """How many rows there are; exact until some have changed since the last compaction."""
+        return len(self._engine.registry[self._name].counts)
+
+    def page(self, bound: Mapping[int, Value], offset: int, limit: int) -> list[tuple[Row, int]]:
+        """Some of the rows that have these values at these positions, in one job or none."""
+        state, relation = self._engine.registry[self._name], self._engine.relation(self._name)
+        if state.base.segments is None:
+            positions = tuple(sorted(bound))
+            key = bound[positions[0]] if len(positions) == 1 else tuple([bound[position] for position in positions])
+            found = readable(state, relation).matching(positions, key)
+            return list(islice(((row, n) for row, n in found.items() if n > 0), offset, offset + limit))
+        frame = self._engine.frame(self._name).where("n > 0")
+        for position, value in bound.items():
+            column = relation.columns[position]
+            wanted = functions.lit(value).cast(spark_type(column.type))
+            frame = frame.where(functions.col(f"c{position}").eqNullSafe(wanted))
+        table = frame.offset(offset).limit(limit).toArrow()
+        return list(zip(rows_from_arrow(table, relation), table.column("n").to_pylist(), strict=True))
 
     @cached_property
     def _all(self) -> Mapping[Row, int]:

@@ -24,6 +24,7 @@ from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame,
 from whence.engines.spark.lost_rows import begun_anew_when_lost
 from whence.engines.spark.paging import DEFAULT_PAGING, Paging, Question, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.proving import SparkEvidence
 from whence.engines.spark.recursive import FAILING
 from whence.engines.spark.registry import (
     COUNTS,
@@ -147,16 +148,47 @@ class SparkEngine:
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
         self._ledger.begin()
-        effects = _of_tables(update)
-        for component in self._analysis.components:
-            plan = self._plans.get(component.relations)
-            if plan is not None:
-                self._carry_on(plan, effects, self.registry)
+        effects = self._effects(update)
         self._settle(effects)
         return effects.seen
 
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        ledger, self._ledger = self._ledger, Ledger(self.spark)
+        self._ledger.begin()
+        try:
+            return self._effects(update).seen
+        finally:
+            self.registry.forget()
+            self._ledger.end()
+            self._ledger = ledger
+
+    def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Delta:
+        """What a relation of another program holds, which reads this one's. Nothing of it is kept."""
+        self._ledger.begin()
+        registry = Registry(self.spark, self._home, self._paging)
+        found: dict[str, Delta] = {}
+        for component in analysis.components:
+            if not component.rules:
+                registry.adopt(self.registry, component.relations)
+                continue
+            built = self._build(self._plan_for(component, analysis, functions, registry), registry)
+            for name, change in built.states.items():
+                registry.change(name, change)
+            found.update(built.seen)
+        registry.forget()
+        self._ledger.end()
+        return found.get(relation, {})
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         return Contents(self, relation)
+
+    def evidence(self) -> SparkEvidence:
+        """What is known about why rows are there; it follows later changes, but not later definitions."""
+        return SparkEvidence(self, self._analysis, self._functions)
+
+    def fetch_missing(self) -> bool:
+        """Bring what was looked for and is not in memory; False if there is nothing."""
+        return self._ask(list(self._analysis.relations))
 
     def metrics(self) -> Mapping[str, int | float]:
         return self._ledger.metrics()
@@ -206,6 +238,15 @@ class SparkEngine:
         for row in rows:
             counts.get(row)
         self._ask([relation])
+
+    def _effects(self, update: Update) -> Effects:
+        """What follows from an update, component by component; nothing of it has happened yet."""
+        effects = _of_tables(update)
+        for component in self._analysis.components:
+            plan = self._plans.get(component.relations)
+            if plan is not None:
+                self._carry_on(plan, effects, self.registry)
+        return effects
 
     def _plan_for(
         self, component: Component, analysis: Analysis, functions: Functions, registry: Registry

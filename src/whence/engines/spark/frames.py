@@ -9,14 +9,10 @@ import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.types import rows_from_arrow, rows_to_arrow, with_columns
+from whence.engines.spark.types import column_names, rows_from_arrow, rows_to_arrow, with_columns
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta, Delta
-
-
-def column_names(relation: Relation) -> list[str]:
-    return [f"c{number}" for number in range(relation.arity)]
 
 
 def delta_frame(spark: SparkSession, relation: Relation, delta: Delta) -> DataFrame:
@@ -39,7 +35,7 @@ def overlaid(relation: Relation, base: DataFrame | None, overlay: DataFrame, kno
     there = overlay.where(F.col(known).isNotNull())
     if base is None:
         return there
-    names = column_names(relation)
+    names = column_names(relation.arity)
     changed = overlay.select(names)
     matches = [
         base[name].eqNullSafe(changed[name]) if column.nullable else base[name] == changed[name]
@@ -59,7 +55,7 @@ def summed(relation: Relation, parts: Sequence[DataFrame]) -> DataFrame:
 
 
 def _added_up(relation: Relation, frame: DataFrame) -> DataFrame:
-    return frame.groupBy(*column_names(relation)).agg(F.sum("n").alias("n")).where("n <> 0")
+    return frame.groupBy(*column_names(relation.arity)).agg(F.sum("n").alias("n")).where("n <> 0")
 
 
 def present(frame: DataFrame) -> DataFrame:

@@ -39,13 +39,14 @@ class Entrance:
         self._value = value
         self._translation: _Translation | None = None
 
-    def enter(self, delta: Delta, store: Store, rows: Array, costs: Array, at: int) -> int:
-        """Write down what comes and what goes when the rows that are stored change like this, from row `at` on.
+    def enter(self, delta: Delta, store: Store, rows: Array, costs: Array, at: int, *, is_back: bool = False) -> int:
+        """Write down what comes and what goes when the rows that are stored change like this, from row `at` on; or the
+        other way round, when that is taken back.
 
         Returns the row after them.
         """
         if isinstance(delta, ForestDelta):
-            return self._translate(delta, rows, costs, at)
+            return self._translate(delta.reversed() if is_back else delta, rows, costs, at)
         come: list[Row] = []
         gone: list[Row] = []
         counts = store.counts
@@ -55,6 +56,8 @@ class Entrance:
                 come.append(row)
             elif before + change <= 0 < before:
                 gone.append(row)
+        if is_back:
+            come, gone = gone, come
         return self._write([*come, *gone], len(come), rows, costs, at)
 
     def enter_all(self, found: Sequence[Row], rows: Array, costs: Array, at: int) -> int:

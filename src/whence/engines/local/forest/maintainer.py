@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from copy import deepcopy
+from itertools import islice
 
 import numpy as np
 
@@ -31,18 +32,20 @@ from whence.engines.local.forest.layout import (
     Rules,
 )
 from whence.engines.local.forest.packing import pack
+from whence.engines.local.forest.reading import Reader
 from whence.engines.local.forest.room import longer, more_room, new_forest
 from whence.engines.local.forest.rows import Change, Decoder, ForestDelta
 from whence.engines.local.forest.tuples import find_one
 from whence.engines.local.forest.walking import MISSED, NEEDS_ROOM, OVERFLOWS, PLAN, WAITS
 from whence.engines.local.maintainer import Maintainer
+from whence.engines.local.proving import ProofForest
 from whence.engines.local.recursive.endless import Brake
 from whence.engines.local.store import Store
 from whence.engines.reference.fixpoint import Limits
-from whence.errors import EvaluationError
+from whence.errors import ConvergenceError, EvaluationError
 from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.types import Row
+from whence.model.types import Row, Value
 from whence.model.updates import Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
@@ -55,7 +58,7 @@ _WORTH_FORGETTING = 1 << 18
 NO_NODES = np.empty(0, np.int32)
 
 
-class ForestMaintainer(ABC):
+class ForestMaintainer(ProofForest):
     """A component whose rules the kernels know."""
 
     def __init__(
@@ -159,6 +162,17 @@ class ForestMaintainer(ABC):
         self._start()
         self._grown()
 
+    def retrace(self, deltas: Mapping[str, Delta]) -> None:
+        if self._successor is None:
+            try:
+                self._entered(deltas, is_back=True)
+            except (EvaluationError, ConvergenceError):
+                self.undo()
+            else:
+                (self.undo if self._is_overtaxed else self.settle)()
+        else:
+            self.undo()
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         return _Counts(self, relation) if self._successor is None else self._successor.counts(relation)
 
@@ -191,10 +205,14 @@ class ForestMaintainer(ABC):
             # Values stay where they are when nobody needs them any more, until there are as many as those in use.
             self._start()
             self._grown()
+        return self._entered(deltas)
+
+    def _entered(self, deltas: Mapping[str, Delta], *, is_back: bool = False) -> Mapping[str, Delta]:
+        """What follows from changes of what the stores hold; or from taking them back, after they came in."""
         rows, costs = self._room_to_enter(sum(map(len, deltas.values())))
         done = 0
         for name, delta in deltas.items():
-            done = self._entrances[name].enter(delta, self._stores[name], rows, costs, done)
+            done = self._entrances[name].enter(delta, self._stores[name], rows, costs, done, is_back=is_back)
         if done < len(rows):
             rows, costs = rows[:done], costs[:done]
         return self._enter(rows, costs)
@@ -258,7 +276,6 @@ class ForestMaintainer(ABC):
     # Reading
 
     def node(self, relation: str, row: Row) -> int | None:
-        """The node of a row that is there."""
         types = [column.type for column in self._relations[relation].columns]
         if len(row) != len(types):
             return None
@@ -276,6 +293,17 @@ class ForestMaintainer(ABC):
         """The nodes of all rows of a relation."""
         nodes = self._forest.nodes[: self._forest.counters[NODES]]
         return np.flatnonzero((nodes[:, RELATION] == self._ids[relation]) & (nodes[:, STATUS] & ALIVE != 0))
+
+    def reader(self) -> Reader:
+        return Reader(self._forest, self._rules, self._compiled, self._interner, self._relations)
+
+    @property
+    def successor(self) -> Maintainer | None:
+        return self._successor
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return self._component.rules
 
     def rows(self, relation: str) -> list[Row]:
         return self._decoders[relation].rows(self._present(relation, self.alive(relation)))
@@ -328,6 +356,14 @@ class _Counts(Mapping[Row, int]):
 
     def __len__(self) -> int:
         return len(self._forest.alive(self._relation))
+
+    def page(self, bound: Mapping[int, Value], offset: int, limit: int) -> list[tuple[Row, int]]:
+        """Some of the rows that have these values at these positions, and none besides."""
+        reader = self._forest.reader()
+        if bound:
+            found = reader.matching(self._relation, list(bound), list(bound.values()))
+            return [(row, 1) for row in islice(found, offset, offset + limit)]
+        return [(reader.row(node), 1) for node in self._forest.alive(self._relation)[offset : offset + limit].tolist()]
 
     def items(self) -> ItemsView[Row, int]:
         # All at once: looking up each row that was just read would take far longer.

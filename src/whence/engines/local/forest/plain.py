@@ -68,5 +68,7 @@ class PlainForest(ForestMaintainer):
 class OverDeletingForest(PlainForest):
     """Delete and re-derive: the same forest, whose live derivations are not asked."""
 
+    keeps_proofs = False
+
     def _mark(self, rows: Array, walk: Array) -> None:
         over_delete(self._forest, self._rules, rows, self._queue, self._dead, walk, self._work)

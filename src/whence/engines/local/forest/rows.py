@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import Array
 from whence.engines.local.forest.values import ValueColumn
@@ -51,6 +53,12 @@ class ForestDelta(CountedDelta):
         self.decoder = decoder
         self.change = change
         self._rows: dict[Row, int] | None = None
+
+    def reversed(self) -> ForestDelta:
+        """What takes it back."""
+        ids, costs, come = self.change
+        turned = [np.concatenate([each[come:], each[:come]]) for each in (ids, costs)]
+        return ForestDelta(self.decoder, Change(turned[0], turned[1], len(ids) - come))
 
     @property
     def totals(self) -> tuple[int, int]:

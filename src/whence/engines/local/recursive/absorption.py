@@ -42,6 +42,14 @@ class Absorption(Recorded):
                 listed.add((matcher.number, body))
                 yield matcher.rule, tuple(zip(matcher.positive, body, strict=True))
 
+    def proof(self, relation: str, row: Row) -> tuple[tuple[Rule, tuple[Row, ...]], ...]:
+        """What a row rests on: one use of a rule with the rows of its positive atoms, or one for each min and max.
+
+        None where the component is recomputed.
+        """
+        fact = self._records.facts[relation].get(row) if self.reason is None else None
+        return () if fact is None else tuple([_use(derivation) for derivation in fact.proof])
+
     def _ways(self, fact: Fact) -> Iterator[tuple[Matcher, tuple[Row, ...]]]:
         group = fact.group
         recorded = (fact if group is None else group).derivations.values()
@@ -53,3 +61,8 @@ class Absorption(Recorded):
             for found in matcher.backwards(fact.row if group is None else group.key, {**self._inputs, **self._own}):
                 if group is None or group.has_best(self._rules.bests[fact.relation].ranks(found.values)):
                     yield matcher, found.body
+
+
+def _use(derivation: Derivation) -> tuple[Rule, tuple[Row, ...]]:
+    matcher = derivation.rule
+    return matcher.rule, tuple([each.row for each in derivation.body[: len(matcher.positive)]])

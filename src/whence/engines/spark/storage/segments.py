@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ from whence.durable.files import damaged
 from whence.engines.spark.storage.columns import frame_schema
 from whence.engines.spark.storage.files import Files
 from whence.engines.spark.storage.manifest import Segment
-from whence.errors import InternalError, StateError
+from whence.errors import StateError
 from whence.model.schema import Column
 
 if TYPE_CHECKING:
@@ -31,15 +31,12 @@ def segment_epoch(name: str) -> int:
     return int(epoch) if epoch.isdecimal() else 0
 
 
-def write_segment(files: Files, frame: DataFrame, path: str, partition: Sequence[str] = ()) -> Segment:
-    """Write a frame in one job. `partition` are columns of integers by whose values rows lie in directories."""
+def write_segment(files: Files, frame: DataFrame, path: str) -> Segment:
+    """Write a frame in one job."""
     from pyspark.sql import Observation, functions
 
-    _check_partition(frame, partition)
     counted = Observation()
     writer = frame.observe(counted, functions.count(functions.lit(1)).alias("rows")).write
-    if partition:
-        writer = writer.partitionBy(*partition)
     with _disk_errors(files, path):
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(files.uri(path))
         files.sync(path)
@@ -49,8 +46,7 @@ def write_segment(files: Files, frame: DataFrame, path: str, partition: Sequence
 def read_segment(spark: SparkSession, files: Files, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:
     """A frame over a segment. Spark asks no file for its schema, and runs no job before the frame is used."""
     reader = spark.read.schema(frame_schema(columns)).option("parquet.page.verify-checksum.enabled", "true")
-    # Columns that directories are named by come last otherwise.
-    return reader.parquet(files.uri(segment.path)).select([column.name for column in columns])
+    return reader.parquet(files.uri(segment.path))
 
 
 def check_segment(files: Files, segment: Segment) -> None:
@@ -69,14 +65,6 @@ def _size(files: Files, path: str) -> int:
         elif not entry.name.startswith((".", "_")):
             total += entry.size
     return total
-
-
-def _check_partition(frame: DataFrame, partition: Sequence[str]) -> None:
-    for name in partition:
-        kind = frame.schema[name].dataType.simpleString()
-        # A directory cannot tell an empty text from NULL.
-        if kind not in ("int", "bigint"):
-            raise InternalError(f"{kind} values cannot name directories")
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -109,12 +109,12 @@ class Storage:
         """The changes of a relation after a version. Raises where some of them are forgotten."""
         return read_feed(self.files, self.current, name, since, self._keep_versions)
 
-    def write_segment(self, frame: DataFrame, partition: Sequence[str] = ()) -> Segment:
+    def write_segment(self, frame: DataFrame) -> Segment:
         """Write rows for a commit to come. Until then they are safe from being collected, and after a crash gone."""
         path = new_segment_path(self._lock.epoch)
         self._new_segments.add(path)
         try:
-            return write_segment(self.files, frame, path, partition)
+            return write_segment(self.files, frame, path)
         except BaseException:
             self._new_segments.discard(path)
             raise

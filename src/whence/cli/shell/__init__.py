@@ -1,0 +1,1 @@
+"""`whence shell`: SQL, Datalog and questions, one after the other."""

@@ -1,0 +1,154 @@
+"""What the local engine knows about why: its stores, its maintainers, and the proofs that these keep."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from whence.analysis.analyze import Analysis
+from whence.engines.engine import Functions
+from whence.engines.evidence import Contents, Derivation, T
+from whence.engines.local.maintainer import Maintainer
+from whence.engines.local.recursive.absorption import Absorption
+from whence.engines.local.store import Key, Store
+from whence.model.rules import Rule
+from whence.model.types import Row
+
+if TYPE_CHECKING:
+    from whence.engines.local.forest.reading import Reader
+
+# For the planner, which only has to tell a table that is probed from one that is read through.
+_SIZE_OF_A_VIEW = 1_000_000
+
+
+class ProofForest(Maintainer, ABC):
+    """A maintainer whose tuples and derivations are integers, as those see it who read single rows."""
+
+    # Whether each row has a live derivation, and to follow these ends.
+    keeps_proofs = True
+
+    @property
+    @abstractmethod
+    def successor(self) -> Maintainer | None:
+        """Who keeps the rows, where the kernels could not go on."""
+
+    @property
+    @abstractmethod
+    def rules(self) -> tuple[Rule, ...]:
+        """By the numbers that derivations have."""
+
+    @abstractmethod
+    def node(self, relation: str, row: Row) -> int | None:
+        """The node of a row that is there."""
+
+    @abstractmethod
+    def reader(self) -> Reader:
+        """For those who read single rows, and ask what they rest on; until the next commit."""
+
+
+class LocalEvidence:
+    """Tables are in stores. Views of forests are looked up there, since their stores may have to be filled first."""
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        functions: Functions,
+        stores: Mapping[str, Store],
+        maintainers: Mapping[str, Maintainer],
+    ) -> None:
+        self.analysis = analysis
+        self.functions = functions
+        self._stores = stores
+        self._maintainers = maintainers
+
+    def contents(self, relation: str) -> Contents:
+        maintainer = self._maintainer(relation)
+        if isinstance(maintainer, ProofForest):
+            return _ForestContents(maintainer, relation)
+        store = self._stores.get(relation)
+        return _MaintainedContents(self._maintainers[relation], relation) if store is None else _StoredContents(store)
+
+    def size(self, relation: str) -> int:
+        return _SIZE_OF_A_VIEW if relation in self._maintainers else self._stores[relation].size
+
+    def live(self, relation: str, row: Row) -> Sequence[Derivation]:
+        maintainer = self._maintainer(relation)
+        if isinstance(maintainer, Absorption):
+            return [Derivation(*use) for use in maintainer.proof(relation, row)]
+        if not isinstance(maintainer, ProofForest) or not maintainer.keeps_proofs:
+            return ()
+        node = maintainer.node(relation, row)
+        if node is None:
+            return ()
+        use = maintainer.reader().live(node)
+        return (Derivation(maintainer.rules[use.rule], use.body),)
+
+    def stored(self, relation: str, row: Row) -> Sequence[Derivation] | None:
+        maintainer = self._maintainer(relation)
+        if not isinstance(maintainer, ProofForest):
+            return None
+        node = maintainer.node(relation, row)
+        uses = None if node is None else maintainer.reader().derivations(node)
+        return None if uses is None else [Derivation(maintainer.rules[use.rule], use.body) for use in uses]
+
+    def basis(self, relation: str, row: Row) -> None:  # noqa: ARG002 - rows have derivations here
+        return None
+
+    def gather(self, look: Callable[[], T]) -> T:
+        return look()
+
+    def _maintainer(self, relation: str) -> Maintainer | None:
+        """Who keeps the rows of a view."""
+        maintainer = self._maintainers.get(relation)
+        if isinstance(maintainer, ProofForest) and maintainer.successor is not None:
+            return maintainer.successor
+        return maintainer
+
+
+class _StoredContents:
+    """A store looks rows up by any columns."""
+
+    def __init__(self, store: Store) -> None:
+        self.matching = store.matching
+        self._store = store
+
+    def count(self, row: Row) -> int:
+        return self._store.counts.get(row, 0)
+
+
+class _MaintainedContents:
+    """A view that no other reads has no index: single rows are looked up, and everything else is read through."""
+
+    def __init__(self, maintainer: Maintainer, relation: str) -> None:
+        self._maintainer = maintainer
+        self._relation = relation
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        counts = self._maintainer.counts(self._relation)
+        if not positions:
+            return counts
+        value_of = itemgetter(*positions)
+        return {row: count for row, count in counts.items() if value_of(row) == key}
+
+    def count(self, row: Row) -> int:
+        return self._maintainer.counts(self._relation).get(row, 0)
+
+
+class _ForestContents:
+    """A forest looks rows up by the columns that its joins use, and goes through its integers for others."""
+
+    def __init__(self, forest: ProofForest, relation: str) -> None:
+        self._forest = forest
+        self._relation = relation
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        if not positions:
+            return self._forest.counts(self._relation)
+        values = key if len(positions) > 1 else (key,)
+        assert isinstance(values, tuple)
+        return dict.fromkeys(self._forest.reader().matching(self._relation, positions, values), 1)
+
+    def count(self, row: Row) -> int:
+        return 0 if self._forest.node(self._relation, row) is None else 1

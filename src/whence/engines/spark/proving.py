@@ -1,0 +1,111 @@
+"""What the Spark engine knows about why: rows that are fetched by key, and the input that each recursive row carries.
+
+The numbers in a row's support lead to the few rows from below that it rests on, in one job for each relation; its proof
+is then found among those, in this process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import pyspark.sql.functions as F
+
+from whence.engines.engine import Functions
+from whence.engines.evidence import Derivation, T
+from whence.engines.local.store import Key, Store
+from whence.engines.spark.paging import TooLargeError
+from whence.engines.spark.registry import readable
+from whence.engines.spark.supported import Supported
+from whence.engines.spark.tuple_ids import UNKNOWN, UNPROVED, row_ids, tuple_id
+from whence.engines.spark.types import rows_from_arrow
+from whence.errors import UnsupportedError
+from whence.model.rules import Atom, Negation
+from whence.model.types import Row
+
+if TYPE_CHECKING:
+    from whence.analysis.analyze import Analysis
+    from whence.engines.spark.engine import SparkEngine
+
+# Of more, a query would be too long.
+_MOST_IDS = 2_000
+
+
+class SparkEvidence:
+    """Looking is trying: what is missing in memory is fetched together, and then looked at again."""
+
+    def __init__(self, engine: SparkEngine, analysis: Analysis, functions: Functions) -> None:
+        self._engine = engine
+        self.analysis = analysis
+        self.functions = functions
+        self._components = {name: each for each in analysis.components for name in each.relations}
+
+    def contents(self, relation: str) -> SparkContents:
+        return SparkContents(self._engine, relation)
+
+    def size(self, relation: str) -> int:
+        return len(self._engine.registry[relation].counts)
+
+    def live(self, relation: str, row: Row) -> Sequence[Derivation]:  # noqa: ARG002 - supports are flat here
+        return ()
+
+    def stored(self, relation: str, row: Row) -> None:  # noqa: ARG002 - derivations are not kept
+        return None
+
+    def basis(self, relation: str, row: Row) -> Mapping[str, Store] | None:
+        state = self._engine.registry[relation]
+        support = self.gather(lambda: state.get(row)) if isinstance(state, Supported) else None
+        if not support or not {UNKNOWN, UNPROVED}.isdisjoint(support) or len(support) > _MOST_IDS:
+            return None
+        joined, negated = self._reads(relation)
+        if joined & negated:
+            return None
+        return {name: Store(dict.fromkeys(self._with_ids(name, frozenset(support)), 1)) for name in sorted(joined)}
+
+    def gather(self, look: Callable[[], T]) -> T:
+        try:
+            while True:
+                found = look()
+                if not self._engine.fetch_missing():
+                    return found
+        except TooLargeError:
+            raise UnsupportedError(
+                "the answer needs more rows than should be brought to the driver",
+                hint="ask about a row of which all columns are given, or about a view that is joined from fewer rows",
+            ) from None
+
+    def _reads(self, relation: str) -> tuple[set[str], set[str]]:
+        """The relations from below that a component joins, and those that it negates."""
+        component = self._components[relation]
+        literals = [literal for rule in component.rules for literal in rule.body]
+        joined = {literal.relation for literal in literals if isinstance(literal, Atom)}
+        negated = {literal.atom.relation for literal in literals if isinstance(literal, Negation)}
+        return joined - set(component.relations), negated
+
+    def _with_ids(self, name: str, ids: frozenset[int]) -> list[Row]:
+        """The rows of a relation that have one of the numbers."""
+        relation, state = self.analysis.relations[name], self._engine.registry[name]
+        number = row_ids(name, relation)
+        if state.base.segments is None or state.base.whole() is not None:
+            return [
+                row
+                for row, count in readable(state, relation).matching((), ()).items()
+                if count > 0 and number(row) in ids
+            ]
+        columns = [F.col(f"c{position}") for position in range(relation.arity)]
+        frame = self._engine.frame(name).where("n > 0").where(tuple_id(name, columns).isin(list(ids)))
+        with self._engine.phase(name, "fetch what a proof rests on"):
+            return list(rows_from_arrow(frame.toArrow(), relation))
+
+
+class SparkContents:
+    """A relation on the cluster. What is not in memory seems not to be there until it has been gathered."""
+
+    def __init__(self, engine: SparkEngine, name: str) -> None:
+        self._state = readable(engine.registry[name], engine.relation(name))
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        return self._state.matching(positions, key)
+
+    def count(self, row: Row) -> int:
+        return self._state.counts.get(row, 0)

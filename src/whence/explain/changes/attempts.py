@@ -1,0 +1,195 @@
+"""How close each rule of a view comes to a row: what holds, what is missing, what is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Literal as OneOf
+from typing import TypeAlias
+
+from whence.analysis.order import Absent, Define, Match, Test
+from whence.engines.reference.terms import as_term
+from whence.explain.changes.openings import Environment, OpenRule
+from whence.explain.changes.world import LimitReachedError, World
+from whence.explain.proofs.words import Pattern, fact_text, is_made, place, rule_words, words_of
+from whence.functions.text import shown
+from whence.lang.datalog.write_terms import term_text
+from whence.model.rules import Atom, Rule
+from whence.model.terms import Aggregate, Term, Variable, Wildcard, variables
+
+Kind: TypeAlias = OneOf["missing", "blocked", "false", "differs", "open"]
+
+# So many rows of an atom are tried, and views below views so many times.
+_ROWS_TRIED = 50
+_DEEPEST = 4
+
+
+@dataclass(frozen=True)
+class Lack:
+    """What keeps a rule from giving the row. `attempts` are those at a row of a view that is missing."""
+
+    kind: Kind
+    text: str
+    relation: str | None = None
+    row: Pattern | None = None
+    attempts: tuple[Attempt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The closest that a rule comes: `rule` in the user's words, what holds, and what does not."""
+
+    rule: str | None
+    place: str | None
+    holds: tuple[str, ...]
+    lacks: tuple[Lack, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    values: Environment
+    waiting: tuple[int, ...]
+    held: tuple[int, ...] = ()
+    failed: tuple[int, ...] = ()
+
+
+class Attempts:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def at(self, relation: str, row: Pattern, above: frozenset[str] = frozenset()) -> tuple[Attempt, ...]:
+        """One for each rule. Views in `above` are not looked into again."""
+        rules = [rule for rule in self._world.rules.get(relation, ()) if rule.sign > 0]
+        return tuple(self._attempt(rule, row, above | {relation}) for rule in rules)
+
+    def _attempt(self, rule: Rule, row: Pattern, above: frozenset[str]) -> Attempt:
+        rewritten = OpenRule(rule, self._world)
+        words = rule_words(rule), place(rule.span)
+        start = rewritten.begin(row)
+        if start is None:
+            return Attempt(*words, (), (self._other_head(rewritten),))
+        try:
+            way = self._closest(rewritten, row, start)
+        except LimitReachedError:
+            return Attempt(*words, (), (Lack("open", "there was too much to look at"),))
+        lacks = tuple(self._lack(rewritten, at, way, above) for at in sorted(way.failed))
+        if not lacks:
+            lacks = (self._differs(rewritten, row),)
+        return Attempt(*words, tuple(self._held(rewritten, way)), lacks)
+
+    def _closest(self, rule: OpenRule, row: Pattern, start: Environment) -> _Way:
+        """The way with the fewest steps that fail, and of these the first."""
+        begin = _Way(start, tuple(range(len(rule.steps))))
+        for failures in range(len(rule.steps) + 1):
+            first = next(self._ways(rule, begin, failures), None)
+            for way in islice(self._ways(rule, begin, failures), _ROWS_TRIED) if first is not None else ():
+                if rule.gives(row, way.values) or way.failed:
+                    return way
+            if first is not None and (not first.failed or failures == len(rule.steps)):
+                return first
+        return begin
+
+    def _ways(self, rule: OpenRule, way: _Way, failures: int) -> Iterator[_Way]:
+        self._world.step()
+        for at in way.waiting:
+            holds = rule.holds(at, way.values)
+            if holds is not None:
+                values, is_true = holds
+                rest = tuple(each for each in way.waiting if each != at)
+                if is_true:
+                    yield from self._ways(rule, replace(way, values=values, waiting=rest), failures)
+                elif failures:
+                    failed = replace(way, values=values, waiting=rest, failed=(*way.failed, at))
+                    yield from self._ways(rule, failed, failures - 1)
+                return
+        atoms = [at for at in way.waiting if isinstance(rule.steps[at], Match)]
+        if not atoms:
+            yield way
+            return
+        at = min(atoms, key=lambda each: rule.unbound(each, way.values))
+        rest = tuple(each for each in way.waiting if each != at)
+        for values in islice(rule.matches(at, way.values), _ROWS_TRIED):
+            yield from self._ways(rule, replace(way, values=values, waiting=rest, held=(*way.held, at)), failures)
+        if failures:
+            yield from self._ways(rule, replace(way, waiting=rest, failed=(*way.failed, at)), failures - 1)
+
+    def _held(self, rule: OpenRule, way: _Way) -> Iterator[str]:
+        for at in sorted(way.held):
+            step = rule.steps[at]
+            assert isinstance(step, Match)
+            if not is_made(step.atom.relation):
+                yield fact_text(step.atom.relation, rule.pattern(at, way.values))
+
+    def _lack(self, rule: OpenRule, at: int, way: _Way, above: frozenset[str]) -> Lack:
+        match rule.steps[at]:
+            case Match(atom):
+                return self._missing(atom.relation, rule.pattern(at, way.values), above)
+            case Absent(atom):
+                return self._blocked(rule, atom, way.values)
+            case Test(literal):
+                words = words_of(literal.span) or term_text(as_term(literal), 0)
+                return Lack("false", f"{words}{_given(as_term(literal), way.values)}")
+            case Define(variable, term):
+                wanted = way.values[variable.name]
+                return Lack("false", f"{variable.name} = {term_text(term, 0)} is not {shown(wanted)}")
+
+    def _missing(self, relation: str, row: Pattern, above: frozenset[str]) -> Lack:
+        deeper: tuple[Attempt, ...] = ()
+        if relation not in above and len(above) < _DEEPEST:
+            deeper = self.at(relation, row, above)
+        if is_made(relation):
+            words = next((rule_words(rule) for rule in self._world.rules[relation]), None)
+            return Lack("missing", words or fact_text(relation, row), relation, row, deeper)
+        return Lack("missing", fact_text(relation, row), relation, row, deeper)
+
+    def _blocked(self, rule: OpenRule, atom: Atom, values: Environment) -> Lack:
+        columns = self._world.relations[atom.relation].columns
+        wanted = [
+            None if isinstance(term, Wildcard) else rule.scope.compute(term, column.type)(values)
+            for term, column in zip(atom.terms, columns, strict=True)
+        ]
+        positions = tuple(at for at, term in enumerate(atom.terms) if not isinstance(term, Wildcard))
+        key = tuple(wanted[position] for position in positions)
+        row = next(iter(self._world.contents.matching(atom.relation, positions, key)), None)
+        found: Pattern = tuple(wanted) if row is None else row
+        facts = self._behind(atom.relation, found) if is_made(atom.relation) else (fact_text(atom.relation, found),)
+        return Lack("blocked", " and ".join(facts), atom.relation, found)
+
+    def _behind(self, relation: str, row: Pattern) -> tuple[str, ...]:
+        """What a user knows of the rows that make a row of a relation without a name."""
+        for rule in self._world.rules[relation]:
+            rewritten = OpenRule(rule, self._world)
+            start = rewritten.begin(row)
+            if start is not None:
+                way = next(self._ways(rewritten, _Way(start, tuple(range(len(rewritten.steps)))), 0), None)
+                if way is not None and way.held:
+                    return tuple(self._held(rewritten, way))
+        return (fact_text(relation, row),)
+
+    def _differs(self, rule: OpenRule, row: Pattern) -> Lack:
+        """Everything holds, and what comes out is another row."""
+        relation = rule.rule.head.relation
+        fixed = {at: value for at, value in enumerate(row) if value is not ... and at not in rule.rule.aggregates}
+        found = next(iter(self._world.contents.matching(relation, tuple(fixed), tuple(fixed.values()))), None)
+        if found is None:
+            return Lack("differs", "what the rule computes is not this row")
+        return Lack("differs", fact_text(relation, found), relation, found)
+
+    def _other_head(self, rule: OpenRule) -> Lack:
+        gives = tuple(
+            rule.scope.compute(term, column.type)({}) if _is_fixed(term) else ...
+            for term, column in zip(rule.head, rule.columns, strict=True)
+        )
+        return Lack("false", f"it only gives {fact_text(rule.rule.head.relation, gives)}")
+
+
+def _is_fixed(term: Term) -> bool:
+    return not isinstance(term, Aggregate | Variable) and not any(variables(term))
+
+
+def _given(term: Term, values: Environment) -> str:
+    """`, with x = 1, y = 2`."""
+    names = dict.fromkeys(variable.name for variable in variables(term))
+    given = ", ".join(f"{name} = {shown(values[name])}" for name in names if name in values)
+    return f", with {given}" if given else ""

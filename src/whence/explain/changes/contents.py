@@ -1,0 +1,56 @@
+"""The rows that are there, looked up by some of their columns."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from whence.engines.evidence import Evidence
+from whence.engines.local.proving import LocalEvidence
+from whence.model.types import Row
+
+# Whoever has looked rows up by the same columns for so many seconds is better off with an index.
+_WORTH_AN_INDEX = 0.02
+
+_NOTHING: Mapping[Row, int] = {}
+
+
+class Contents:
+    """All relations of a database for the time of one question. Counts are positive."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self._spent: dict[tuple[str, tuple[int, ...]], float] = {}
+        self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, dict[Row, int]]] = {}
+
+    def count(self, relation: str, row: Row) -> int:
+        return max(self._evidence.contents(relation).count(row), 0)
+
+    def rows(self, relation: str) -> Iterator[Row]:
+        return (row for row, count in self._evidence.contents(relation).matching((), ()).items() if count > 0)
+
+    def matching(self, relation: str, positions: tuple[int, ...], key: Row) -> Mapping[Row, int]:
+        """The rows that hold these values at the positions; all of them where there are no positions."""
+        place = relation, positions
+        index = self._indexes.get(place)
+        if index is not None:
+            return index.get(key, _NOTHING)
+        if len(positions) == len(self._evidence.analysis.relations[relation].columns):
+            row = tuple([value for _, value in sorted(zip(positions, key, strict=True))])
+            count = self.count(relation, row)
+            return {row: count} if count else _NOTHING
+        started = time.perf_counter()
+        found = self._evidence.contents(relation).matching(positions, key[0] if len(key) == 1 else key)
+        spent = self._spent[place] = self._spent.get(place, 0.0) + time.perf_counter() - started
+        if spent > _WORTH_AN_INDEX and positions and isinstance(self._evidence, LocalEvidence):
+            self._indexes[place] = _indexed(self._evidence.contents(relation).matching((), ()), positions)
+        return {row: count for row, count in found.items() if count > 0}
+
+
+def _indexed(rows: Mapping[Row, int], positions: Iterable[int]) -> dict[Row, dict[Row, int]]:
+    index: dict[Row, dict[Any, int]] = {}
+    for row, count in rows.items():
+        if count > 0:
+            index.setdefault(tuple([row[position] for position in positions]), {})[row] = count
+    return index

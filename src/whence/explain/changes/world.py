@@ -1,0 +1,98 @@
+"""The rows that are there, and others that are assumed to be, for the time of one question."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from whence.engines.engine import Functions
+from whence.engines.reference.tables import Table
+from whence.explain.changes.contents import Contents
+from whence.explain.changes.known import KnownValues
+from whence.explain.proofs.reasons import Fact
+from whence.model.rules import Rule
+from whence.model.schema import Relation
+from whence.model.types import Row, Value
+
+
+class LimitReachedError(Exception):
+    """The question may not take so long."""
+
+
+class World:
+    """What rules can be tried on. Every look at it is a step; there may be a limit to their number and their time."""
+
+    def __init__(
+        self,
+        contents: Contents,
+        relations: Mapping[str, Relation],
+        rules: Iterable[Rule],
+        functions: Functions,
+        steps: int | None = None,
+        seconds: float = 0.0,
+    ) -> None:
+        """Without a number of steps, there is no limit."""
+        self.contents = contents
+        self.relations = relations
+        self.functions = functions
+        self.rules: dict[str, list[Rule]] = {}
+        for rule in rules:
+            self.rules.setdefault(rule.head.relation, []).append(rule)
+        tables = (relation for name, relation in relations.items() if name not in self.rules)
+        self.known = KnownValues(contents, tables, (rule for found in self.rules.values() for rule in found))
+        self._steps = steps
+        self._end = time.monotonic() + seconds
+        self._assumed: dict[str, list[Row]] = {}
+        self.assumed: frozenset[Fact] = frozenset()
+
+    def assume(self, facts: frozenset[Fact]) -> None:
+        """These rows are there as well, and no others."""
+        if facts != self.assumed:
+            self.assumed, self._assumed = facts, {}
+            for relation, row in facts:
+                self._assumed.setdefault(relation, []).append(row)
+
+    def hurry(self, steps: int) -> None:
+        """From now on there are no more than so many steps."""
+        self._steps = steps if self._steps is None else min(self._steps, steps)
+
+    def step(self) -> None:
+        if self._steps is None:
+            return
+        self._steps -= 1
+        if self._steps < 0 or (self._steps % 64 == 0 and time.monotonic() > self._end):
+            raise LimitReachedError
+
+    def is_table(self, relation: str) -> bool:
+        return relation not in self.rules
+
+    def has(self, relation: str, row: Row) -> bool:
+        self.step()
+        return (relation, row) in self.assumed or self.contents.count(relation, row) > 0
+
+    def table(self, relation: str) -> Rows:
+        return Rows(self, relation)
+
+    def matching(self, relation: str, positions: tuple[int, ...], key: tuple[Value, ...]) -> Iterator[tuple[Row, int]]:
+        for row in self._assumed.get(relation, ()):
+            if all(row[position] == value for position, value in zip(positions, key, strict=True)):
+                yield row, 1
+        self.step()
+        for row in self.contents.matching(relation, positions, key):
+            self.step()
+            yield row, 1
+
+
+class Rows(Table):
+    """One relation, as the steps of a body look it up."""
+
+    def __init__(self, world: World, relation: str) -> None:
+        super().__init__({})
+        self._world = world
+        self._relation = relation
+
+    # Row by row, since the world may end the search at any of them.
+    def matching(  # type: ignore[override]
+        self, positions: tuple[int, ...], values: tuple[Value, ...]
+    ) -> Iterator[tuple[Row, int]]:
+        return self._world.matching(self._relation, positions, values)

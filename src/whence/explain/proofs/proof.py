@@ -1,0 +1,174 @@
+"""The answer to "why is this row here": a tree of steps, and its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import UnknownNameError
+from whence.explain.proofs.reasons import Fact
+from whence.explain.proofs.words import Pattern
+from whence.model.types import Row
+
+if TYPE_CHECKING:
+    from whence.explain.proofs.reasons import Reasons
+    from whence.explain.weighing.weighing import Weighing
+
+# Nested deeper than this, JSON cannot be read by most who read JSON.
+_DEEPEST_JSON = 100
+
+
+class Step:
+    """A row of a proof and why it is there. `rule` is in the user's words, `place` is where these words are.
+
+    `kind` is "base" for a row of a table, "rule" for a use of a rule, "aggregate" for a row that is made of the members
+    of a group and "member" for one of these, "sum" for a row that is there as often as its uses of rules say, "absent"
+    for rows that are not there, "again" for a row whose steps are shown at another label, and "open" for a row whose
+    steps were not looked for because a limit was reached.
+    """
+
+    __slots__ = ("again_at", "children", "count", "fact", "is_partial", "kind", "parent", "place", "position", "rule")
+
+    def __init__(self, kind: str, fact: tuple[str, Pattern], *, parent: Step | None = None, position: int = 1) -> None:
+        self.kind = kind
+        self.fact = fact
+        self.parent = parent
+        self.position = position
+        self.rule: str | None = None
+        self.place: str | None = None
+        self.count = 1
+        self.children: list[Step] = []
+        # Whether there are more children than these.
+        self.is_partial = False
+        # For "again": the step that shows it.
+        self.again_at: Step | None = None
+
+    @property
+    def relation(self) -> str:
+        from whence.explain.proofs.words import relation_name
+
+        return relation_name(self.fact[0])
+
+    @property
+    def row(self) -> Pattern:
+        """For "absent", `...` stands for any value."""
+        return self.fact[1]
+
+    @property
+    def label(self) -> str:
+        """Names the step in its proof: "1.2" is the second below the first."""
+        parts: list[str] = []
+        step: Step | None = self
+        while step is not None:
+            parts.append(str(step.position))
+            step = step.parent
+        return ".".join(reversed(parts))
+
+    def walk(self) -> Iterator[Step]:
+        """The step and all below it, in the order of the text."""
+        todo = [self]
+        while todo:
+            step = todo.pop()
+            yield step
+            todo.extend(reversed(step.children))
+
+    def __repr__(self) -> str:
+        from whence.explain.proofs.words import fact_text
+
+        return f"<Step {self.label}: {self.kind} {fact_text(*self.fact)}>"
+
+
+class Proof:
+    """Why rows of a view are there. Printed, it is a tree in the words of the view's definition."""
+
+    def __init__(
+        self,
+        relation: str,
+        roots: tuple[Step, ...],
+        facts: tuple[Fact, ...],
+        reasons: Reasons,
+        weigh: Callable[[], Weighing],
+        *,
+        more_rows: bool = False,
+    ) -> None:
+        self.relation = relation
+        self.roots = roots
+        # The rows that are proved, with their relation.
+        self.facts = facts
+        # One reason for each row that is mentioned: what the steps are made from, and what is checked.
+        self.reasons = reasons
+        self.more_rows = more_rows
+        self._weigh = weigh
+
+    @property
+    def root(self) -> Step:
+        return self.roots[0]
+
+    @property
+    def complete(self) -> bool:
+        """False if more rows match than are proved, or if a limit was reached on the way."""
+        return not self.more_rows and all(
+            reason.kind.value != "open" and not reason.partial for reason in self.reasons.values()
+        )
+
+    def step(self, label: str) -> Step:
+        """The step of that label."""
+        here: list[Step] = list(self.roots)
+        found: Step | None = None
+        for part in label.split("."):
+            number = int(part) if part.isdecimal() else 0
+            if not 1 <= number <= len(here):
+                raise UnknownNameError(
+                    f"this proof has no step {label!r}", hint="steps go by labels as the text shows them, like '1.2'"
+                )
+            found = here[number - 1]
+            here = found.children
+        assert found is not None
+        return found
+
+    def text(self, depth: int | None = 6, at: str | None = None) -> str:
+        """The tree, to a depth; with the label of a step, the part below it."""
+        from whence.explain.proofs.text import text
+
+        return text(self, depth, at)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Proof of {self.relation}: {len(self.reasons)} rows>"
+
+    def json(self, at: str | None = None) -> dict[str, Any]:
+        """The tree as plain data. Steps far down are cut, and can be asked for by their label."""
+        from whence.explain.proofs.data import step_data
+
+        roots = self.roots if at is None else (self.step(at),)
+        return {
+            "relation": self.relation,
+            "complete": self.complete,
+            "roots": [step_data(root, _DEEPEST_JSON) for root in roots],
+        }
+
+    def dot(self) -> str:
+        """The tree for Graphviz, with every row once."""
+        from whence.explain.proofs.dot import dot
+
+        return dot(self)
+
+    def svg(self) -> str:
+        """A picture, with every row once: what a row rests on is below it."""
+        from whence.explain.proofs.svg import svg
+
+        return svg(self)
+
+    def supports(self, all: bool = False, limit: int = 10) -> list[frozenset[tuple[str, Row]]]:  # noqa: A002
+        """Sets of base rows that are enough for the first row, and of which none can be left out, smallest first.
+
+        The first `limit` of them, or all. Rows that must be absent count as absent, and an aggregate needs all members
+        that it is made of.
+        """
+        return self._weigh().supports(None if all else limit)
+
+    def formula(self) -> str:
+        """Which base rows the first row needs, as a Boolean formula; an error where it is too long to be read."""
+        return self._weigh().formula()

@@ -1,0 +1,181 @@
+"""Everything that lies behind rows: all their derivations, all derivations of what these rest on, down to base rows.
+
+A cone is a graph of choices and needs, as `semirings/derivations` has them. Two kinds of rows are not a choice between
+uses of rules:
+- one with min or max needs one member with the value for each of them, whatever others there are;
+- one with any other aggregate needs all members of its group together.
+What a rule negates is absent now, and counts as absent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from whence.engines.evidence import Derivation
+from whence.explain.proofs.backwards import Backwards
+from whence.explain.proofs.limits import Watch
+from whence.explain.proofs.reasons import Fact, facts_of
+from whence.explain.proofs.words import Pattern
+from whence.explain.weighing.exactness import inexact
+from whence.model.types import Row
+
+# So many rows are opened together, before a limit is looked at.
+_TOGETHER = 500
+
+
+class Absent(NamedTuple):
+    """That no row of the relation is like the pattern. Where no user knows the relation, there are `words` for it."""
+
+    relation: str
+    pattern: Pattern
+    words: str | None
+
+
+class Part(NamedTuple):
+    """One value of a row that has several, each a min or max."""
+
+    relation: str
+    row: Row
+    number: int
+
+
+Node: TypeAlias = Fact | Absent | Part
+
+
+@dataclass(slots=True)
+class Cone:
+    """`derivations` lists per row what each of its derivations needs; what has no entry is in `base`, or absent.
+
+    `is_complete` is False where a limit was reached. `is_exact` tells whether a set of base rows is enough for a row in
+    the sense of this graph just when the row is there without all other base rows; `reason` says why it is not so.
+    """
+
+    roots: tuple[Fact, ...]
+    derivations: dict[Node, list[tuple[Node, ...]]] = field(default_factory=dict)
+    base: dict[Fact, None] = field(default_factory=dict)
+    ways: dict[Fact, list[Derivation]] = field(default_factory=dict)
+    is_complete: bool = True
+    reason: str | None = None
+
+    @property
+    def is_exact(self) -> bool:
+        return self.reason is None and self.is_complete
+
+
+def explore(backwards: Backwards, roots: Iterable[Fact], steps: int, seconds: float) -> Cone:
+    """The cone of some rows, or as much of it as fits the limits: a number of derivations and a time."""
+    cone = Cone(tuple(dict.fromkeys(roots)))
+    watch = Watch(steps, seconds)
+    exploring = _Exploring(backwards, cone, watch)
+    todo = list(cone.roots)
+    seen = set(todo)
+    while todo:
+        # Nearest first, so that a cone that is cut has the shortest derivations.
+        layer: list[Fact] = []
+        for at in range(0, len(todo), _TOGETHER):
+            for need in exploring.open(todo[at : at + _TOGETHER]):
+                if need not in seen:
+                    seen.add(need)
+                    layer.append(need)
+            if watch.is_over:
+                cone.is_complete = False
+                return cone
+        todo = layer
+    cone.reason = inexact(backwards, {root[0] for root in cone.roots})
+    return cone
+
+
+class _Exploring:
+    def __init__(self, backwards: Backwards, cone: Cone, watch: Watch) -> None:
+        self._backwards = backwards
+        self._cone = cone
+        self._watch = watch
+
+    def open(self, facts: Sequence[Fact]) -> Iterator[Fact]:
+        """Put the derivations of rows into the cone, and return what they need."""
+        views = [fact for fact in facts if not self._backwards.is_table(fact[0])]
+        self._cone.base.update(dict.fromkeys(fact for fact in facts if self._backwards.is_table(fact[0])))
+        found = self._backwards.evidence.gather(lambda: [self._choices(fact) for fact in views])
+        for fact, choices in zip(views, found, strict=True):
+            self._add(fact, choices)
+            self._cone.ways[fact] = [way for ways in choices for way in ways]
+            yield from (need for way in self._cone.ways[fact] for need in facts_of(way))
+
+    def _choices(self, fact: Fact) -> list[list[Derivation]]:
+        """The uses of rules to choose from: once, or once for each min and max."""
+        backwards = self._backwards
+        if not backwards.is_aggregated(fact[0]):
+            stored = backwards.evidence.stored(*fact)
+            ways = self._taken(backwards.ways(fact) if stored is None else stored)
+            if backwards.is_signed(fact[0]):
+                ways = [way for way in ways if backwards.weight(way) > 0]
+            return [ways]
+        if backwards.is_extreme(fact[0]):
+            return [self._taken(ways) for ways in backwards.witnesses(fact)]
+        return [self._taken(backwards.ways(fact))]
+
+    def _add(self, fact: Fact, choices: list[list[Derivation]]) -> None:
+        relation = fact[0]
+        if not self._backwards.is_aggregated(relation):
+            self._cone.derivations[fact] = [self._body(way) for way in choices[0]]
+        elif self._backwards.is_extreme(relation):
+            self._add_extremes(fact, choices)
+        else:
+            together = dict.fromkeys(need for way in choices[0] for need in self._body(way))
+            self._cone.derivations[fact] = [tuple(together)]
+
+    def _add_extremes(self, fact: Fact, choices: list[list[Derivation]]) -> None:
+        # Over nothing at all, min and max are NULL, and need nothing.
+        bodies: list[list[tuple[Node, ...]]] = [[self._body(way) for way in ways] or [()] for ways in choices]
+        derivations = self._cone.derivations
+        if len(bodies) == 1:
+            derivations[fact] = bodies[0]
+        else:
+            parts = [Part(*fact, number) for number in range(len(bodies))]
+            derivations[fact] = [tuple(parts)]
+            derivations.update(zip(parts, bodies, strict=True))
+
+    def _body(self, way: Derivation) -> tuple[Node, ...]:
+        absent = [Absent(each.relation, each.pattern, each.words) for each in self._backwards.absences.of(way)]
+        return (*facts_of(way), *absent)
+
+    def _taken(self, ways: Iterable[Derivation]) -> list[Derivation]:
+        taken: list[Derivation] = []
+        for way in ways:
+            if self._watch.step():
+                break
+            taken.append(way)
+        return taken
+
+
+def derived(cone: Cone, without: Collection[Fact]) -> set[Node]:
+    """All that follows from the base rows but some: a derivation holds once all that it needs does."""
+    found: set[Node] = set()
+    ready: list[Node] = [fact for fact in cone.base if fact not in without]
+    waiting: dict[Node, list[_Use]] = {}
+    for head, bodies in cone.derivations.items():
+        for body in bodies:
+            needed = {need for need in body if not isinstance(need, Absent)}
+            if not needed:
+                ready.append(head)
+            use = _Use(head, len(needed))
+            for need in needed:
+                waiting.setdefault(need, []).append(use)
+    while ready:
+        node = ready.pop()
+        if node in found:
+            continue
+        found.add(node)
+        for use in waiting.get(node, ()):
+            use.missing -= 1
+            if not use.missing:
+                ready.append(use.head)
+    return found
+
+
+@dataclass(slots=True)
+class _Use:
+    head: Node
+    missing: int

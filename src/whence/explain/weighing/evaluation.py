@@ -1,0 +1,199 @@
+"""Rows of a view annotated in a semiring, by its usual name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whence.errors import DataError, StratificationError, UnsupportedError, did_you_mean
+from whence.explain.proofs.backwards import Backwards
+from whence.explain.proofs.reasons import Fact, facts_of
+from whence.explain.proofs.words import fact_text, relation_name
+from whence.explain.weighing.cone import Absent, Cone, Node
+from whence.functions.text import shown
+from whence.semirings.boolean import BOOLEAN
+from whence.semirings.counts import COUNTS
+from whence.semirings.derivations import components, cycle
+from whence.semirings.evaluate import evaluate
+from whence.semirings.lineage import Lineage
+from whence.semirings.polynomials import How, Polynomial
+from whence.semirings.security import LEVELS, Security
+from whence.semirings.semiring import Semiring
+from whence.semirings.supports import Supports
+from whence.semirings.tropical import TROPICAL
+from whence.semirings.viterbi import VITERBI
+from whence.semirings.witnesses import Why
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A semiring; what a base row is in it by default; what the user may give instead; what the user gets."""
+
+    semiring: Semiring[Any]
+    default: Callable[[Fact, int], Any]
+    read: Callable[[object], Any] | None = None
+    shown: Callable[[Any], object] = lambda value: value
+    # Whether it says in how many ways, which is more than a set or an aggregate knows.
+    is_counting: bool = False
+
+
+def kind_named(name: object) -> Kind:
+    """The semiring of that name."""
+    kinds: Mapping[str, Callable[[], Kind]] = {
+        "boolean": lambda: Kind(BOOLEAN, lambda *_: True, _truth),
+        "counting": lambda: Kind(COUNTS, lambda _, count: count, _count, is_counting=True),
+        "why": lambda: Kind(why := Why(), lambda fact, _: why.variable(fact)),
+        "how": lambda: Kind(how := How(), lambda fact, _: how.variable(fact), shown=_Named, is_counting=True),
+        "lineage": lambda: Kind(lineage := Lineage(), lambda fact, _: lineage.variable(fact)),
+        "posbool": _posbool,
+        "tropical": lambda: Kind(TROPICAL, lambda *_: 1, _cost),
+        "viterbi": lambda: Kind(VITERBI, lambda *_: 1.0, chance),
+        "security": lambda: Kind(security := Security(), lambda *_: 0, _level, shown=lambda n: security.levels[n]),
+    }
+    if not isinstance(name, str) or name not in kinds:
+        known = ", ".join(f'"{each}"' for each in kinds)
+        hint = did_you_mean(name, kinds) if isinstance(name, str) else None
+        raise UnsupportedError(f"there is no semiring {name!r}", hint=hint or f"there is {known}")
+    return kinds[name]()
+
+
+def annotate(kind: Kind, cone: Cone, annotations: Mapping[Fact, Any], backwards: Backwards) -> dict[Fact, object]:
+    """The annotation of every root of a cone."""
+    _require_plain(kind, cone, backwards)
+    semiring = kind.semiring
+
+    def leaf(node: Node) -> Any:
+        if isinstance(node, Absent):
+            return semiring.one
+        fact = (node[0], node[1])
+        return annotations[fact] if fact in annotations else kind.default(fact, backwards.count(fact))
+
+    if isinstance(semiring, Lineage):
+        return {root: kind.shown(found) for root, found in _lineages(cone, leaf).items()}
+    found = evaluate(cone.derivations, semiring, leaf, cone.roots, _shown)
+    return {root: kind.shown(found[root]) for root in cone.roots}
+
+
+def _require_plain(kind: Kind, cone: Cone, backwards: Backwards) -> None:
+    """Refuse to count what has no count: the ways around a cycle, and the ways to an aggregate."""
+    for fact in cone.ways:
+        if kind.is_counting and backwards.is_aggregated(fact[0]):
+            raise UnsupportedError(
+                f"{kind.semiring.name} of {relation_name(fact[0])} have no meaning: it aggregates, and a value that is "
+                "made of a whole group has no number of derivations",
+                span=backwards.rules(fact[0])[0].span,
+                hint='ask for "why", "lineage" or "boolean" instead',
+            )
+        if backwards.is_signed(fact[0]):
+            raise UnsupportedError(
+                f"{relation_name(fact[0])} has rules that take rows away, and a semiring can only add",
+                span=backwards.rules(fact[0])[0].span,
+                hint="the view itself counts its rows; db.why shows what adds to a row and what takes away",
+            )
+    if kind.semiring.laws.sound_on_cycles or isinstance(kind.semiring, Lineage):
+        return
+    for component in components(cone.derivations, cone.roots):
+        around = cycle(cone.derivations, component) if component[0] in cone.derivations else []
+        if around:
+            first = around[0]
+            inside = set(around)
+            ways = [way for each in cone.ways.values() for way in each if not inside.isdisjoint(facts_of(way))]
+            raise StratificationError(
+                f"{kind.semiring.name} have no value here: {_shown(first)} follows from itself, "
+                f"{' <- '.join(map(_shown, [*around[:7], first]))}, and every way around is one more derivation",
+                span=ways[0].rule.span,
+                hint='ask for "boolean", "posbool", "lineage", "tropical" or "viterbi", to which a detour adds nothing',
+            )
+
+
+def _lineages(cone: Cone, leaf: Callable[[Node], Any]) -> dict[Fact, Any]:
+    """All leaves behind each root: every row of a cone is there, so every derivation counts, around cycles too."""
+    found: dict[Fact, Any] = {}
+    for root in cone.roots:
+        seen: set[Node] = {root}
+        todo: list[Node] = [root]
+        leaves: frozenset[object] = frozenset()
+        while todo:
+            node = todo.pop()
+            if node not in cone.derivations:
+                leaves |= leaf(node)
+            for body in cone.derivations.get(node, ()):
+                new = [need for need in body if need not in seen]
+                seen.update(new)
+                todo.extend(new)
+        found[root] = leaves
+    return found
+
+
+def _posbool() -> Kind:
+    semiring = Supports()
+    numbers: dict[Fact, int] = {}
+    facts: list[Fact] = []
+
+    def variable(fact: Fact, _: int) -> Any:
+        if fact not in numbers:
+            numbers[fact] = len(facts)
+            facts.append(fact)
+        return semiring.variable(numbers[fact])
+
+    def named(found: Any) -> object:
+        return frozenset(frozenset(facts[number] for number in support) for support in found)
+
+    return Kind(semiring, variable, shown=named)
+
+
+class _Named:
+    """A polynomial that prints its base rows as rules write them."""
+
+    def __init__(self, polynomial: Polynomial) -> None:
+        self.polynomial = polynomial
+
+    def __str__(self) -> str:
+        return self.polynomial.text(lambda fact: fact_text(*fact))  # type: ignore[misc]
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Named) and other.polynomial == self.polynomial
+
+    def __hash__(self) -> int:
+        return hash(self.polynomial)
+
+
+def _shown(node: Node) -> str:
+    return fact_text(node[0], node[1])
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise DataError(f"in the semiring boolean a row is annotated with True or False, not {shown(value)}")
+    return value
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise DataError(f"a count is a whole number, not {shown(value)}")
+    return value
+
+
+def _cost(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise DataError(
+            f"a cost is a whole number of zero or more, not {shown(value)}",
+            hint="give costs in a smaller unit to have them whole",
+        )
+    return value
+
+
+def chance(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+        raise DataError(f"a probability is a number from 0 to 1, not {shown(value)}")
+    return float(value)
+
+
+def _level(value: object) -> int:
+    if value not in LEVELS:
+        known = ", ".join(f'"{level}"' for level in LEVELS)
+        raise DataError(f"there is no security level {shown(value)}", hint=f"there is {known}")
+    return LEVELS.index(str(value))

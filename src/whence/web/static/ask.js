@@ -1,0 +1,193 @@
+// The box for questions.
+
+import { post } from "./api.js";
+import { byId, h, show } from "./dom.js";
+import { RowFields, relationChoice } from "./fields.js";
+import { facts, proofTree } from "./proof.js";
+import { sqlField } from "./sql.js";
+import { on, state } from "./store.js";
+import { table } from "./table.js";
+import { during, nothing } from "./trouble.js";
+import { sideBySide } from "./whatif.js";
+import { amount, fact } from "./words.js";
+
+const KINDS = [
+  { kind: "why", word: "Why?", help: "Why is a row in a view? An empty field stands for any value." },
+  { kind: "why-not", word: "Why not?", help: "Why is a row not in a view, and what is missing for it?" },
+  { kind: "what-if", word: "What if?", help: "What would change if these rows came or went? Nothing is changed by asking." },
+  { kind: "impact", word: "Impact", help: "What depends on a row of a table, and would vanish with it?" },
+  { kind: "sql", word: "SQL", help: "A SELECT over tables and views. Names complete as you type; Ctrl-Enter asks." },
+];
+let current = { kind: "why", relation: null, row: [] };
+let sqlText = "";
+
+export function startAsk() {
+  on("database", () => draw());
+}
+
+/** Ask a question from somewhere else on the page, at once. */
+export function ask(kind, relation, row) {
+  current = { kind, relation, row };
+  draw();
+  byId("ask").scrollIntoView({ block: "nearest", behavior: "smooth" });
+  byId("question").querySelector("form").requestSubmit();
+}
+
+/** Fill in "what if", ready to be asked. */
+export function suppose(changes) {
+  current = { kind: "what-if", changes };
+  draw();
+  byId("question").querySelector("form").requestSubmit();
+}
+
+function draw() {
+  if (!state.database.relations.length) {
+    show(byId("question"), nothing("As soon as there are tables and views, they can be asked about here."));
+    return;
+  }
+  const choices = KINDS.map(({ kind, word }) =>
+    h("label", { class: "choice" },
+      h("input", { type: "radio", name: "kind", value: kind, checked: kind === current.kind, onchange: () => { current = { ...current, kind }; draw(); focusChoice(); } }),
+      h("span", {}, word)));
+  const { help } = KINDS.find(({ kind }) => kind === current.kind);
+  const { fields, submit } = forms[current.kind]();
+  const asked = (event) => {
+    event.preventDefault();
+    during(byId("answer"), submit);
+  };
+  show(byId("question"), h("form", { onsubmit: asked },
+    h("fieldset", { class: "kinds" }, h("legend", { class: "hidden" }, "Kind of question"), ...choices),
+    h("p", { class: "help" }, help),
+    ...fields,
+    h("button", { type: "submit", class: "main" }, "Ask")));
+}
+
+function focusChoice() {
+  byId("question").querySelector("input[type=radio]:checked").focus();
+}
+
+const forms = {
+  why: () => rowForm(["view", "table"], async (question) => {
+    const answer = await post("why", question);
+    return [h("h3", {}, `Why is this in ${answer.relation}?`), ...proofTree(answer, question)];
+  }),
+  "why-not": () => rowForm(["view", "table"], async (question) => whyNot(await post("why-not", question), question)),
+  impact: () => rowForm(["table"], async (question) => impact(await post("impact", question))),
+  "what-if": changesForm,
+  sql: sqlForm,
+};
+
+function rowForm(kinds, answer) {
+  const fields = new RowFields();
+  const wanted = current.relation ?? state.selected;
+  const choose = (name, row = []) => {
+    current = { ...current, relation: name, row };
+    fields.choose(state.byName.get(name), row);
+  };
+  const choice = relationChoice(kinds, wanted, (name) => choose(name));
+  if (!choice.value) return { fields: [nothing("There is no table to ask about.")], submit: async () => null };
+  choose(choice.value, choice.value === wanted ? current.row : []);
+  return {
+    fields: [h("p", { class: "row" }, choice, fields.place)],
+    submit: () => answer({ relation: choice.value, row: fields.read() }),
+  };
+}
+
+function sqlForm() {
+  const submit = () => byId("question").querySelector("form").requestSubmit();
+  const example = sqlText || `SELECT * FROM ${quoted(state.selected)} LIMIT 10`;
+  const { field, place } = sqlField(example, submit);
+  return {
+    fields: [place],
+    submit: async () => {
+      sqlText = field.value;
+      const answer = await post("query", { sql: field.value });
+      const count = answer.more ? `More than ${amount(answer.rows.length, "row")}; these are the first.` : `${amount(answer.rows.length, "row")}.`;
+      return [h("p", {}, count), answer.rows.length ? table(answer.columns, answer.rows, { caption: "The answer" }) : null];
+    },
+  };
+}
+
+function quoted(name) {
+  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name}\``;
+}
+
+function changesForm() {
+  const lines = [];
+  const list = h("div", { class: "changes" });
+  const tables = state.database.relations.filter((relation) => relation.kind === "table");
+  if (!tables.length) return { fields: [nothing("There is no table whose rows could change.")], submit: async () => null };
+
+  const add = (change, relation, row) => {
+    const fields = new RowFields({ empty: "NULL" });
+    const what = h("select", { "aria-label": "What happens to the row" },
+      h("option", { value: "delete", selected: change === "delete" }, "delete from"),
+      h("option", { value: "insert", selected: change === "insert" }, "insert into"));
+    const choice = relationChoice(["table"], relation, (name) => fields.choose(state.byName.get(name)));
+    fields.choose(state.byName.get(choice.value), choice.value === relation ? row : []);
+    const entry = { what, choice, fields };
+    const remove = h("button", { type: "button", class: "quiet", title: "Leave this change out", "aria-label": "Leave this change out",
+      onclick: () => { lines.splice(lines.indexOf(entry), 1); entry.place.remove(); } }, "×");
+    entry.place = h("p", { class: "row" }, what, choice, fields.place, remove);
+    lines.push(entry);
+    list.append(entry.place);
+  };
+
+  const read = () => {
+    const changes = { insert: {}, delete: {} };
+    for (const { what, choice, fields } of lines) {
+      const values = fields.read();
+      (changes[what.value][choice.value] ??= []).push(values);
+    }
+    return changes;
+  };
+
+  const given = current.changes ?? (current.row?.length ? [{ change: "delete", relation: current.relation, row: current.row }] : []);
+  if (given.length) for (const { change, relation, row } of given) add(change, relation, row);
+  else add("delete", state.byName.get(state.selected)?.kind === "table" ? state.selected : tables[0].name, []);
+  const more = h("button", { type: "button", class: "quiet", onclick: () => add("insert", tables[0].name, []) }, "+ another change");
+  return {
+    fields: [list, h("p", {}, more)],
+    submit: async () => {
+      const changes = read();
+      const answer = await post("what-if", changes);
+      return [sideBySide(answer.relations), state.database.allow_changes && answer.relations.length ? apply(changes) : null].flat();
+    },
+  };
+}
+
+function apply(changes) {
+  const done = async () => {
+    const { version } = await post("changes", changes);
+    return h("p", { class: "note" }, `Done: this is version ${version}.`);
+  };
+  return h("p", { class: "tools" }, h("button", { type: "button", class: "danger", onclick: () => during(byId("answer"), done) }, "Make these changes"));
+}
+
+function whyNot(answer, question) {
+  const missing = answer.missing;
+  const supposed = () => suppose(missing.map(({ relation, row }) => ({ change: "insert", relation, row })));
+  return [
+    h("h3", {}, `Why is this not in ${answer.relation}?`),
+    missing && missing.length
+      ? h("div", {}, h("p", {}, missing.length === 1 ? "One row is missing:" : `${amount(missing.length, "row")} are missing together:`), h("p", {}, ...facts(missing)),
+        h("p", { class: "tools" }, h("button", { type: "button", onclick: supposed }, missing.length === 1 ? "What if it came?" : "What if they came?")))
+      : null,
+    h("pre", { class: "definition", tabindex: "0", "aria-label": fact(answer.relation, Object.values(question.row)) }, answer.text),
+  ];
+}
+
+function impact(answer) {
+  const vanish = answer.vanish.filter(({ count }) => count > 0);
+  const depend = Object.entries(answer.depend).filter(([, count]) => count > 0);
+  return [
+    h("h3", {}, "What this row means to others"),
+    vanish.length ? h("p", {}, "Without it these rows would vanish:") : nothing("No row of a view would vanish without it."),
+    ...vanish.map(({ relation, count, rows }) =>
+      h("details", { open: rows.length <= 20 },
+        h("summary", {}, h("span", { class: "mono" }, relation), ` ${amount(count, "row")}`),
+        table(state.byName.get(relation).columns, rows, { caption: `Rows of ${relation} that would vanish` }))),
+    depend.length ? h("p", {}, "Rows that rest on it now, some of which have other reasons: ",
+      ...depend.map(([relation, count]) => h("span", { class: "chip" }, h("span", { class: "mono" }, relation), ` ${amount(count, "row")}`))) : null,
+  ];
+}

@@ -1,0 +1,93 @@
+"""The change feed of the page."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from whence.database import Database
+from whence.web.feed import Feed
+from whence.web.limits import Limits
+from whence.web.working import Workers
+
+
+def feed_of(db: Database, commits: int = 200) -> Feed:
+    limits = Limits(commits=commits)
+    return Feed(db, Workers(limits), limits)
+
+
+async def next_event(events: AsyncIterator[str]) -> tuple[str, dict[str, object]]:
+    text = await asyncio.wait_for(anext(events), 20)
+    fields = dict(line.split(": ", 1) for line in text.strip().splitlines())
+    return fields["event"], json.loads(fields["data"])
+
+
+def test_commits_are_told_in_order(db: Database) -> None:
+    async def listen() -> None:
+        feed = feed_of(db)
+        events = feed.events(None)
+        assert await next_event(events) == ("hello", {"version": db.version})
+        db.insert("link", [("d", "e", 1)])
+        db.delete("link", [("d", "e", 1)])
+        for version in (db.version - 1, db.version):
+            kind, news = await next_event(events)
+            assert (kind, news["version"]) == ("commit", version)
+        feed.close()
+        assert [event async for event in events] == []
+
+    asyncio.run(listen())
+
+
+def test_who_comes_back_gets_what_happened_meanwhile(db: Database) -> None:
+    async def listen() -> None:
+        feed, before = feed_of(db), db.version
+        db.insert("closed", [("a",)])
+        events = feed.events(before)
+        await next_event(events)
+        kind, news = await next_event(events)
+        assert (kind, news["version"]) == ("commit", db.version)
+        feed.close()
+
+    asyncio.run(listen())
+
+
+def test_who_is_too_slow_is_told_what_is_missing(db: Database) -> None:
+    async def listen() -> None:
+        feed = feed_of(db, commits=5)
+        events = feed.events(None)
+        await next_event(events)
+        before = db.version
+        for at in range(20):
+            db.insert("closed", [(f"n{at}",)])
+        assert await next_event(events) == ("missed", {"after": before, "before": db.version - 4})
+        versions = [(await next_event(events))[1]["version"] for _ in range(5)]
+        assert versions == list(range(db.version - 4, db.version + 1))
+        feed.close()
+
+    asyncio.run(listen())
+
+
+def test_a_large_change_is_counted_and_not_listed(db: Database) -> None:
+    async def listen() -> None:
+        feed = feed_of(db)
+        events = feed.events(None)
+        await next_event(events)
+        db.insert("closed", [(f"n{at}",) for at in range(5_000)])
+        _, news = await next_event(events)
+        assert news["relations"] == [{"relation": "closed", "inserted": 5_000, "deleted": 0, "rows": []}]
+        feed.close()
+
+    asyncio.run(listen())
+
+
+def test_the_feed_ends_with_the_database(db: Database) -> None:
+    async def listen() -> None:
+        feed = feed_of(db)
+        events = feed.events(None)
+        await next_event(events)
+        db.insert("closed", [("a",)])
+        db.close()
+        assert [event async for event in events] == []
+
+    asyncio.run(listen())

@@ -1,0 +1,148 @@
+"""Who may ask, and how much: every request that must not be answered is refused with a reason."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+from httpx2 import Response
+
+from whence.database import Database
+from whence.web import app
+from whence.web.limits import Limits
+
+TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - a secret of this test
+JSON = {"Content-Type": "application/json"}
+
+
+def words(answer: Response) -> str:
+    text: str = answer.json()["error"]["text"]
+    return text
+
+
+@pytest.fixture
+def guarded(db: Database) -> Iterator[TestClient]:
+    with TestClient(app(db, token=TOKEN, hosts=None), base_url="http://box:8753", follow_redirects=False) as made:
+        yield made
+
+
+def test_a_foreign_name_for_this_machine_is_refused(client: TestClient) -> None:
+    for path in ("/", "/api/database"):
+        answer = client.get(path, headers={"Host": "evil.example:8753"})
+        assert answer.status_code == 403
+        assert "goes by 127.0.0.1 and [::1] and localhost, and not by 'evil.example'" in answer.text
+    for host in ("localhost:9", "127.0.0.1", "[::1]:8753", "LOCALHOST"):
+        assert client.get("/api/database", headers={"Host": host}).status_code == 200
+
+
+def test_other_sites_are_refused(client: TestClient) -> None:
+    for site in ("cross-site", "same-site"):
+        answer = client.get("/api/database", headers={"Sec-Fetch-Site": site})
+        assert (answer.status_code, words(answer)) == (403, "this request comes from another site")
+    answer = client.post("/api/query", json={"sql": "SELECT 1"}, headers={"Origin": "https://evil.example"})
+    assert answer.status_code == 403
+    assert "from another site, 'https://evil.example'" in words(answer)
+    same = client.post("/api/query", json={"sql": "SELECT 1"}, headers={"Origin": "http://localhost:8753"})
+    assert same.status_code == 200
+    # No other origin is ever told that it may read an answer.
+    assert not [name for name in same.headers if name.startswith("access-control")]
+
+
+def test_what_a_form_could_send_is_refused(client: TestClient) -> None:
+    answer = client.post("/api/query", content=b'{"sql": "SELECT 1"}', headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 415
+    assert words(answer) == "a question comes as JSON\nhint: send it with Content-Type: application/json"
+
+
+def test_the_page_runs_nothing_but_its_own_scripts(client: TestClient) -> None:
+    for path in ("/", "/main.js", "/api/database", "/nowhere"):
+        headers = client.get(path).headers
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "no-referrer"
+    page = client.get("/").text
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<script>" not in page and "style=" not in page and "onclick" not in page
+
+
+def test_without_the_token_nothing_is_answered(guarded: TestClient) -> None:
+    for path in ("/", "/main.js", "/api/database", "/api/events"):
+        answer = guarded.get(path)
+        assert answer.status_code == 401
+        assert answer.headers["www-authenticate"] == "Bearer"
+        assert "this page needs its token" in answer.text
+        assert "open the address that `whence serve` printed" in answer.text
+    for wrong in ("", "Bearer", "Bearer x", f"Basic {TOKEN}", f"Bearer {TOKEN}x", "Bearer é"):
+        headers = [(b"authorization", wrong.encode("latin-1"))]
+        assert guarded.get("/api/database", headers=headers).status_code == 401
+    assert guarded.get("/?token=wrong").status_code == 401
+    assert guarded.get("/api/database", headers={"Cookie": f"whence_8753={TOKEN[:-1]}; ;=="}).status_code == 401
+
+
+def test_the_token_as_a_header(guarded: TestClient) -> None:
+    assert guarded.get("/api/database", headers={"Authorization": f"Bearer {TOKEN}"}).status_code == 200
+
+
+def test_the_token_in_the_address_becomes_a_cookie(guarded: TestClient) -> None:
+    answer = guarded.get(f"/?token={TOKEN}&x=1")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?x=1")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+    assert guarded.get("/api/database").status_code == 200
+    # A question that changes something cannot be told by an address alone.
+    guarded.cookies.clear()
+    assert guarded.post(f"/api/query?token={TOKEN}", json={"sql": "SELECT 1"}).status_code == 401
+
+
+def test_a_page_for_everybody_needs_a_token(db: Database) -> None:
+    with pytest.raises(ValueError, match="needs a token"):
+        app(db, hosts=None)
+
+
+def test_a_huge_body_is_not_read(db: Database) -> None:
+    with TestClient(app(db, limits=Limits(body=1_000)), base_url="http://localhost") as client:
+        answer = client.post("/api/query", json={"sql": "x" * 2_000})
+        assert answer.status_code == 413
+        assert words(answer) == "the request is larger than 1,000 bytes\nhint: ask in smaller parts"
+
+        def endless() -> Iterator[bytes]:
+            for _ in range(100):
+                yield b" " * 100
+
+        # Nobody said how large it is.
+        assert client.post("/api/query", content=endless(), headers=JSON).status_code == 413
+        assert client.post("/api/query", json={"sql": "SELECT 1 AS one"}).status_code == 200
+
+
+def test_too_long_a_question(db: Database) -> None:
+    limits = Limits(seconds=0.2, at_once=1)
+    with TestClient(app(db, limits=limits), base_url="http://localhost") as client:
+        busy, done = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            with db._reading():  # noqa: SLF001 - as a commit that takes its time
+                busy.set()
+                done.wait(20)
+
+        holding = threading.Thread(target=hold)
+        holding.start()
+        busy.wait(20)
+        try:
+            answer = client.get("/api/rows", params={"relation": "link"})
+            assert answer.status_code == 504
+            assert words(answer).startswith("there is no answer after 0.2 seconds\nhint: ask for less")
+            # It is still being worked on, and there is no room for more.
+            answer = client.get("/api/rows", params={"relation": "link"})
+            assert answer.status_code == 503
+            assert words(answer) == "1 questions are being answered already\nhint: try again later"
+        finally:
+            done.set()
+            holding.join()
+        deadline = time.monotonic() + 20
+        while client.get("/api/rows", params={"relation": "link"}).status_code != 200:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)

@@ -1,0 +1,139 @@
+"""The page on a real server, and `whence serve`."""
+
+from __future__ import annotations
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+import whence
+from whence.cli import main
+from whence.database import Database
+from whence.errors import StateError, UnsupportedError
+from whence.web import serve
+
+
+def test_a_database_of_this_process(db: Database) -> None:
+    with serve(db, port=0) as page:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", page.url)
+        assert "<title>whence</title>" in httpx.get(page.url).text
+        assert httpx.get(f"{page.url}api/database").json()["title"] == "a database"
+        with httpx.stream("GET", f"{page.url}api/events") as events:
+            lines = events.iter_lines()
+            assert next(line for line in lines if line.startswith("event")) == "event: hello"
+            db.insert("closed", [("a",)])
+            assert next(line for line in lines if line.startswith("event")) == "event: commit"
+            # The page ends although somebody is listening.
+            page.close()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(page.url)
+    assert db.rows("closed") == {("a",)}
+
+
+def test_other_machines_need_a_token(db: Database) -> None:
+    with serve(db, host="0.0.0.0", port=0) as page:  # noqa: S104 - that is what is tested
+        assert page.token is not None and len(page.token) > 32
+        assert page.url.endswith(f"/?token={page.token}")
+        local = f"http://127.0.0.1:{page.port}/api/database"
+        assert httpx.get(local).status_code == 401
+        assert httpx.get(local, headers={"Authorization": f"Bearer {page.token}"}).status_code == 200
+
+
+@pytest.mark.parametrize("token", ["", "short", "with spaces and so on", "0123456789abcdeé"])
+def test_a_token_that_is_none(db: Database, token: str) -> None:
+    with pytest.raises(UnsupportedError, match="a token has at least 16 letters, digits, '-' and '_'"):
+        serve(db, port=0, token=token)
+
+
+def test_a_port_that_is_taken(db: Database) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(StateError, match=f"cannot be served at 127.0.0.1:{port}: address already in use"):
+            serve(db, port=port)
+
+
+def test_a_host_that_there_is_not(db: Database) -> None:
+    with pytest.raises(UnsupportedError, match="there is no address"):
+        serve(db, host="no.such.host.invalid", port=0)
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    command = [sys.executable, "-m", "whence", "serve", *arguments, "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        first = process.stdout.readline()
+        assert process.stdout.readline() == "Ctrl-C ends it.\n"
+        yield first, process
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert err == ""
+
+
+def test_the_command_for_a_program(tmp_path: Path) -> None:
+    program = tmp_path / "graph.sql"
+    program.write_text(
+        "CREATE TABLE edge(x INT, y INT); INSERT INTO edge VALUES (1, 2); CREATE VIEW v AS SELECT y FROM edge;"
+    )
+    with running(str(program)) as (first, process):
+        found = re.fullmatch(r".*graph\.sql is at (http://127\.0\.0\.1:\d+/)\n", first)
+        assert found is not None, first
+        content = httpx.get(f"{found[1]}api/database").json()
+        assert content["title"] == "graph.sql"
+        assert [(each["name"], each["size"]) for each in content["relations"]] == [("edge", 1), ("v", 1)]
+    assert process.returncode == 130
+
+
+def test_the_command_for_a_directory(tmp_path: Path) -> None:
+    with whence.connect(tmp_path / "state") as db:
+        db.execute("CREATE TABLE t(x INT); INSERT INTO t VALUES (1), (2)")
+    with running(str(tmp_path / "state"), "--allow-changes") as (first, _):
+        address = first.split()[-1]
+        answer = httpx.post(f"{address}api/changes", json={"insert": {"t": [[3]]}})
+        assert answer.status_code == 200, answer.text
+    with whence.connect(tmp_path / "state") as db:
+        assert db.rows("t") == {(1,), (2,), (3,)}
+
+
+def test_targets_that_cannot_be_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "empty").mkdir()
+    for target, words in {
+        "empty": "there is no database in",
+        "state": "is neither a directory nor a .sql or .dl file",
+        "none.sql": "there is no file",
+    }.items():
+        assert main(["serve", str(tmp_path / target)]) == 1
+        assert words in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
+    with pytest.raises(SystemExit):
+        main(["serve", "x.sql", "--port", "70000"])
+    assert "a port is a number up to 65535, not '70000'" in capsys.readouterr().err
+
+
+def test_a_directory_without_a_database_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main(["serve", str(tmp_path)]) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+    assert capsys.readouterr().err
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in [name for name in sys.modules if name.startswith("whence.web")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    assert main(["serve", "x.sql"]) == 1
+    error = capsys.readouterr().err
+    assert "the page needs fastapi, which is not installed" in error
+    assert "pip install 'whence[serve]'" in error

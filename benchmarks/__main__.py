@@ -14,6 +14,7 @@ BENCHMARKS = (
     "against_dred",
     "shortest_paths",
     "regions",
+    "questions",
     "tpch_views",
     "against_pathway",
     "growth",

@@ -204,7 +204,7 @@ def readable_time() -> FuncFormatter:
 # Of the soak: a title for each panel, the unit, and the curves in it.
 SOAKED = (
     ("memory, MB", "MB", ("JVM, resident", "Python, resident", "JVM, live after a collection")),
-    ("on disk, MB", "MB", ("files of the database",)),
+    ("on disk, MB", "MB", ("files of the database", "checkpoints of Spark")),
     ("the time of a commit, logarithmic", "s", ("a commit of links", "a commit of reports")),
     ("rows that views and tables keep", "rows", ("rows in bases", "rows that have changed since")),
 )

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import whence
 from benchmarks.harness import Report, children, main, resident_bytes, slope
+from whence.cluster.streams import CHECKPOINTS
 from whence.workloads.transit_stub import TransitStub, transit_stub_links
 
 PROGRAM = """
@@ -89,13 +90,20 @@ def run(sizes: Sizes) -> Report:
         f"views follow: which nodes reach which, what the cheapest paths from gateways cost, and how busy networks "
         f"are. Change feeds go back {KEPT_VERSIONS} versions. The amount of data stays the same, and so should all "
         f"else. Spark runs on the two processors of this machine, with 1 GB for the JVM, which collects its garbage "
-        f"before every sample.",
+        f"before every sample. Spark's checkpoints are beside the database, and name every file that a stream has ever "
+        f"read.",
     )
     with tempfile.TemporaryDirectory() as name:
         samples = soak(Path(name), sizes)
     for (what, unit), points in samples.series.items():
         report.curve(what, "minutes", unit, points)
-    for what in ("Python, resident", "JVM, resident", "JVM, live after a collection", "files of the database"):
+    for what in (
+        "Python, resident",
+        "JVM, resident",
+        "JVM, live after a collection",
+        "files of the database",
+        "checkpoints of Spark",
+    ):
         report.figure(f"{what}, median of the last third", samples.thirds(what, "MB")[1], "MB")
         growth = 60 * slope(samples.second_half(what, "MB"))
         report.figure(f"{what}, growth in the second half", growth, "MB per hour")
@@ -244,9 +252,14 @@ class Sampler:
         note("JVM, resident", "MB", resident_bytes(self._jvm) / MEGABYTE)
         used = self._java.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()
         note("JVM, live after a collection", "MB", used / MEGABYTE)
-        sizes = [size for path in self._root.rglob("*") if (size := _size(path)) is not None]
-        note("files of the database", "MB", sum(sizes) / MEGABYTE)
-        note("files of the database", "files", len(sizes))
+        for what, roots in (
+            ("files of the database", [path for path in self._root.iterdir() if path.name != CHECKPOINTS]),
+            ("checkpoints of Spark", [self._root / CHECKPOINTS]),
+        ):
+            paths = (path for root in roots for path in (root, *root.rglob("*")))
+            sizes = [size for path in paths if (size := _size(path)) is not None]
+            note(what, "MB", sum(sizes) / MEGABYTE)
+            note(what, "files", len(sizes))
         states = [self._registry[name] for name in self._registry.names()]
         note("rows in bases", "rows", sum(len(state.base) for state in states))
         note("rows that have changed since", "rows", sum(len(state.overlay_rows) for state in states))

@@ -73,9 +73,12 @@ def _on_spark(spark: Any, path: str | None, maintenance: str, limits: Limits, ke
     try:
         from whence.cluster.connecting import connect_spark
     except ImportError as error:
-        if error.name != "pyspark":
+        extras = {"pyspark": "spark", "xxhash": "cluster"}
+        if error.name not in extras:
             raise
-        raise UnsupportedError("the Spark engine needs PySpark", hint="pip install 'whence[spark]'") from None
+        raise UnsupportedError(
+            f"the Spark engine needs {error.name}", hint=f"pip install 'whence[{extras[error.name]}]'"
+        ) from None
     return connect_spark(spark, path, maintenance, limits, keep_versions)
 
 

@@ -124,11 +124,16 @@ class Database(ChangeQuestions, WhyQuestions, LookingQuestions):
 
     def query(self, sql: str | bytes, *, limit: int | None = None, timeout: float | None = None) -> pa.Table:
         """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds."""
+        from whence.session.arrow import any_order_table
         from whence.session.query import run_query
 
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
         with self._reading() as session:
-            return run_query(text, session.definitions, self.table, limit, timeout)
+
+            def table(relation: Relation) -> pa.Table:
+                return any_order_table(relation, session.engine.counts(relation.name))
+
+            return run_query(text, session.definitions, table, limit, timeout)
 
     def changes(self, relation: str, since: int | None = None) -> pa.Table:
         """What was inserted and deleted by the commits after version `since`, or by all of them.

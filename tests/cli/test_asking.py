@@ -258,6 +258,13 @@ def test_changes_are_not_for_a_database(capsys: pytest.CaptureFixture[str], dire
     assert words == "--changes are for a program, and 'state' is a database\nhint: it is only read\n"
 
 
+def test_a_database_on_spark(capsys: pytest.CaptureFixture[str], tmp_path: Path, program: str) -> None:
+    (tmp_path / "lake" / "commits").mkdir(parents=True)
+    words = 'the database in lake is one on Spark\nhint: ask it in a program: whence.connect("lake", engine="spark")\n'
+    for command in (["why", "lake", "p", "a"], ["changes", "lake", "p"], ["shell", "lake"]):
+        assert complaint(capsys, *command) == words
+
+
 def test_following_a_program(capsys: pytest.CaptureFixture[str], program: str) -> None:
     with pytest.raises(SystemExit):
         main(["changes", program, "link", "--follow"])

@@ -16,12 +16,21 @@ from whence.semirings.boolean import BOOLEAN
 from whence.semirings.counts import COUNTS, HIGHEST, LOWEST
 from whence.semirings.handles import Handles
 from whence.semirings.kleene import KLEENE, Truth
+from whence.semirings.lineage import Lineage
+from whence.semirings.polynomials import How
+from whence.semirings.security import Security
 from whence.semirings.semiring import Laws, Ring, Semiring, require_sound
 from whence.semirings.supports import Supports, minimal
 from whence.semirings.tropical import INFINITE, TROPICAL
+from whence.semirings.viterbi import VITERBI
+from whence.semirings.witnesses import Why
 
 SUPPORTS = Supports()
 BDD = Bdd()
+WHY = Why()
+HOW = How()
+LINEAGE = Lineage()
+SECURITY = Security()
 
 FAMILIES = st.sets(st.frozensets(st.integers(0, 5), max_size=4), max_size=5)
 
@@ -36,6 +45,16 @@ def diagram(family: set[frozenset[int]]) -> Any:
     return total
 
 
+def polynomial(family: set[frozenset[int]]) -> Any:
+    total = HOW.zero
+    for number, monomial in enumerate(sorted(family, key=sorted)):
+        product = HOW.plus(HOW.one, HOW.one) if number % 2 else HOW.one
+        for variable in sorted(monomial):
+            product = HOW.times(product, HOW.variable(variable))
+        total = HOW.plus(total, product)
+    return total
+
+
 @dataclass(frozen=True)
 class Instance:
     semiring: Semiring[Any]
@@ -43,6 +62,7 @@ class Instance:
     laws: Laws
 
 
+IDEMPOTENT = Laws(idempotent=True, absorptive=False, negatives=False)
 ABSORPTIVE = Laws(idempotent=True, absorptive=True, negatives=False)
 INSTANCES = [
     Instance(COUNTS, st.integers(-(10**6), 10**6), Laws(idempotent=False, absorptive=False, negatives=True)),
@@ -51,6 +71,12 @@ INSTANCES = [
     Instance(TROPICAL, st.integers(0, 10**6) | st.just(INFINITE), ABSORPTIVE),
     Instance(SUPPORTS, FAMILIES.map(minimal), ABSORPTIVE),
     Instance(BDD, FAMILIES.map(diagram), ABSORPTIVE),
+    Instance(WHY, FAMILIES.map(frozenset), IDEMPOTENT),
+    Instance(LINEAGE, st.none() | st.frozensets(st.integers(0, 5), max_size=4), IDEMPOTENT),
+    Instance(HOW, FAMILIES.map(polynomial), Laws(idempotent=False, absorptive=False, negatives=False)),
+    # Powers of one half, so that products are exact in any order.
+    Instance(VITERBI, st.integers(0, 40).map(lambda power: 0.5**power) | st.just(0.0), ABSORPTIVE),
+    Instance(SECURITY, st.integers(0, SECURITY.zero), ABSORPTIVE),
 ]
 
 
@@ -183,7 +209,8 @@ def test_recursion_is_refused_where_it_has_no_end(instance: Instance) -> None:
         with pytest.raises(StratificationError) as caught:
             require_sound(instance.semiring, ["reachable", "linked"])
         assert caught.value.message == (
-            "counts have no value on a cycle, and reachable depends on itself: reachable <- linked <- reachable"
+            f"{instance.semiring.name} have no value on a cycle, and reachable depends on itself: "
+            "reachable <- linked <- reachable"
         )
         assert caught.value.hint is not None
 

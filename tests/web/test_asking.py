@@ -106,6 +106,16 @@ def test_impact(client: TestClient) -> None:
     assert answer["depend"]["reachable"] >= 3
 
 
+def test_what_happened_to_a_row(client: TestClient, db: Database) -> None:
+    db.delete("link", [("c", "d", None)])
+    answer = asked(client, "history", relation="reachable", row=["a", "d"], version=db.version)
+    assert answer["came"] is False
+    assert answer["causes"] == [{"relation": "link", "row": ["c", "d", None], "count": -1}]
+    assert answer["text"].startswith(f"reachable('a', 'd') went in version {db.version}")
+    total = asked(client, "history", relation="total", row=["c", None], version=db.version)
+    assert "total('c', NULL) went" in total["text"]
+
+
 def test_sql(client: TestClient) -> None:
     answer = asked(client, "query", sql="SELECT src, count(*) AS ways FROM reachable GROUP BY src ORDER BY src")
     assert [column["name"] for column in answer["columns"]] == ["src", "ways"]

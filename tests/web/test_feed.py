@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import AsyncIterator
+
+import pytest
 
 from whence.database import Database
 from whence.web.feed import Feed
 from whence.web.limits import Limits
+from whence.web.problems import RefusedError
 from whence.web.working import Workers
 
 
@@ -76,6 +80,38 @@ def test_a_large_change_is_counted_and_not_listed(db: Database) -> None:
         db.insert("closed", [(f"n{at}",) for at in range(5_000)])
         _, news = await next_event(events)
         assert news["relations"] == [{"relation": "closed", "inserted": 5_000, "deleted": 0, "rows": []}]
+        feed.close()
+
+    asyncio.run(listen())
+
+
+def test_only_so_many_listen(db: Database) -> None:
+    async def listen() -> None:
+        limits = Limits(listeners=1)
+        feed = Feed(db, Workers(limits), limits)
+        events = feed.events(None)
+        feed.check_room()
+        await next_event(events)
+        with pytest.raises(RefusedError, match="1 pages are listening already"):
+            feed.check_room()
+        feed.close()
+        assert [event async for event in events] == []
+        feed.check_room()
+
+    asyncio.run(listen())
+
+
+def test_what_cannot_be_read_in_time_is_a_gap(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def listen() -> None:
+        limits = Limits(seconds=0.1)
+        feed = Feed(db, Workers(limits), limits)
+        events = feed.events(None)
+        await next_event(events)
+        before, ready = db.version, threading.Event()
+        monkeypatch.setattr(type(db), "happened", lambda *_: ready.wait(20) and [])
+        db.insert("closed", [("a",)])
+        assert await next_event(events) == ("missed", {"after": before, "before": db.version + 1})
+        ready.set()
         feed.close()
 
     asyncio.run(listen())

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
+from starlette.websockets import WebSocketDisconnect
 
 from whence.database import Database
 from whence.web import app
@@ -96,6 +97,16 @@ def test_the_token_in_the_address_becomes_a_cookie(guarded: TestClient) -> None:
     # A question that changes something cannot be told by an address alone.
     guarded.cookies.clear()
     assert guarded.post(f"/api/query?token={TOKEN}", json={"sql": "SELECT 1"}).status_code == 401
+
+
+def test_the_way_back_stays_on_this_server(guarded: TestClient) -> None:
+    answer = guarded.get(f"http://box:8753//evil.example/?token={TOKEN}")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/evil.example/")
+
+
+def test_web_sockets_are_closed(client: TestClient) -> None:
+    with pytest.raises(WebSocketDisconnect), client.websocket_connect("/api/events"):
+        pass
 
 
 def test_a_page_for_everybody_needs_a_token(db: Database) -> None:

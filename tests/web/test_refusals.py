@@ -11,6 +11,8 @@ from whence.database import Database
 from whence.web import app
 from whence.web.limits import Limits
 
+JSON = {"Content-Type": "application/json"}
+
 
 def refused(client: TestClient, kind: str, status: int, question: Any) -> str:
     answer = client.post(f"/api/{kind}", json=question)
@@ -58,11 +60,11 @@ def test_sql_with_a_mistake_shows_the_place(client: TestClient) -> None:
 
 
 def test_a_query_that_takes_too_long(db: Database) -> None:
-    with TestClient(app(db, limits=Limits(seconds=0.5)), base_url="http://localhost") as client:
+    with TestClient(app(db, limits=Limits(seconds=3.0)), base_url="http://localhost") as client:
         numbers = "WITH n AS (SELECT explode(sequence(1, 100000)) AS i)"
         endless = f"{numbers} SELECT count(*) FROM n a, n b, n c WHERE a.i + b.i * c.i = 7"
         text = refused(client, "query", 400, {"sql": endless})
-        assert "the query was stopped after 0.45 seconds" in text
+        assert "the query was stopped after 2.4 seconds" in text
         # And the database goes on.
         assert client.post("/api/query", json={"sql": "SELECT 1 AS one"}).json()["rows"] == [[1]]
 
@@ -104,6 +106,13 @@ def test_a_column_that_does_not_exist(client: TestClient) -> None:
     assert text == "'link' has no column 'sorc'\nhint: did you mean 'src'?"
 
 
+def test_what_did_not_happen(client: TestClient, db: Database) -> None:
+    for version in (db.version + 1, -1, 1):
+        question = {"relation": "reachable", "row": ["a", "b"], "version": version}
+        answer = client.post("/api/history", json=question)
+        assert answer.status_code in (400, 409), answer.text
+
+
 def test_what_if_of_what_cannot_be(client: TestClient, db: Database) -> None:
     before = db.version
     assert "is a view" in refused(client, "what-if", 400, {"insert": {"reachable": [["x", "y"]]}})
@@ -140,7 +149,7 @@ MISREAD = [
 
 @pytest.mark.parametrize(("body", "part"), MISREAD)
 def test_what_is_no_question(client: TestClient, body: bytes, part: str) -> None:
-    answer = client.post("/api/why", content=body, headers={"Content-Type": "application/json"})
+    answer = client.post("/api/why", content=body, headers=JSON)
     assert answer.status_code == 400
     assert part in answer.json()["error"]["text"]
 
@@ -176,6 +185,18 @@ def test_addresses_that_there_are_not(client: TestClient) -> None:
     for path in ("/api/nothing", "/nothing.js", "/../pyproject.toml", "/%2e%2e/app.py", "/docs", "/openapi.json"):
         assert client.get(path).status_code == 404
     assert client.delete("/api/database").status_code in (405, 415)
+
+
+def test_values_that_json_does_not_have(client: TestClient) -> None:
+    sql = "SELECT CAST('NaN' AS DOUBLE) AS a, CAST('-Infinity' AS DOUBLE) AS b, repeat('x', 20000) AS c"
+    ((nan, infinite, long),) = client.post("/api/query", json={"sql": sql}).json()["rows"]
+    assert (nan, infinite, long) == ("nan", "-inf", "x" * 10_000 + "…")
+    half = client.post("/api/why", content=b'{"relation": "link\\ud800", "row": ["\\udfff"]}', headers=JSON)
+    assert half.status_code == 404
+    long = client.post(
+        "/api/why", content=b'{"relation": "link", "row": [' + b"9" * 5_000 + b', "b", 1]}', headers=JSON
+    )
+    assert long.status_code == 400
 
 
 def test_a_closed_database(client: TestClient, db: Database) -> None:

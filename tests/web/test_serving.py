@@ -109,17 +109,23 @@ def test_the_command_for_a_directory(tmp_path: Path) -> None:
 
 def test_targets_that_cannot_be_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").mkdir()
-    for target, words in {
-        "empty": "there is no database in",
-        "state": "is neither a directory nor a .sql or .dl file",
-        "none.sql": "there is no file",
+    (tmp_path / "one.sql").write_text("CREATE TABLE t(x INT)")
+    for arguments, words in {
+        ("empty",): "there is no database in",
+        ("none.sql",): "there is no file",
+        ("one.sql", "--engine", "spark"): "a program is run in memory, and --engine is for a directory",
+        ("empty", "--changes", "one.sql"): "--changes are for a program",
+        ("one.sql", "--token", "short"): "a token has at least 16 letters",
     }.items():
-        assert main(["serve", str(tmp_path / target)]) == 1
+        assert main(["serve", str(tmp_path / arguments[0]), *arguments[1:]]) == 1
         assert words in capsys.readouterr().err
+    for wrong in (["state"], ["one.sql", "--port", "70000"], ["one.sql", "--port", "-1"]):
+        with pytest.raises(SystemExit):
+            main(["serve", str(tmp_path / wrong[0]), *wrong[1:]])
+    error = capsys.readouterr().err
+    assert "a database a directory, not" in error
+    assert "a port is a number up to 65535, not '70000'" in error
     assert not (tmp_path / "state").exists()
-    with pytest.raises(SystemExit):
-        main(["serve", "x.sql", "--port", "70000"])
-    assert "a port is a number up to 65535, not '70000'" in capsys.readouterr().err
 
 
 def test_a_directory_without_a_database_stays_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ _STYLES = {
     "gives: ": "yellow",
     "holds: ": "green",
     "by ": "cyan",
+    "of ": "cyan",
     "at ": "dim",
     "or ": "green",
 }

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from whence.cli.answers import print_lines
 from whence.cli.reports import SIGNS, rows
-from whence.cli.targets import add_target, opened, relation_of
+from whence.cli.targets import add_target, check_kept_here, opened, relation_of
 from whence.cli.values import plain
 from whence.explain.changes.wording import stored
 from whence.functions.text import timestamp_text
@@ -71,6 +71,7 @@ def follow(directory: Path, name: str, since: int | None, *, is_endless: bool, a
     from whence.durable.snapshot import FeedReader
     from whence.session.history import ForgottenError
 
+    check_kept_here(directory)
     reader = FeedReader(directory)
     try:
         try:

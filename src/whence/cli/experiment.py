@@ -12,16 +12,19 @@ def add_experiment(commands: Any) -> None:
     command = commands.add_parser(
         "experiment",
         help="run the papers' experiments on a network of nodes",
-        description="Runs an experiment, or all of them, and writes a CSV file and a picture of each.",
+        description="Runs an experiment, or all of them, and writes what came out as CSV, and as a picture.",
     )
-    command.add_argument("name", metavar="NAME", help="figure7 ... figure14, figure17, or all")
+    command.add_argument(
+        "name",
+        metavar="NAME",
+        help="figure7 ... figure14, figure17, growth-inserts, growth-deletes, eager, spark, or all",
+    )
     command.add_argument("--quick", action="store_true", help="a small network, once: to see that everything runs")
     command.add_argument("--runs", type=int, default=3, help="how often to run each point (default: %(default)s)")
     command.add_argument(
         "--seconds",
         type=float,
-        default=60,
-        help="how long a run may take until it counts as endless (default: %(default)s)",
+        help="how long a run may work until it counts as endless (default: 60, or 5 if quick)",
     )
     command.add_argument(
         "--output",
@@ -34,16 +37,15 @@ def add_experiment(commands: Any) -> None:
 
 
 def run_experiment(options: argparse.Namespace) -> None:
-    from whence.experiments.catalog import FIGURES
+    from whence.experiments.commands import commands_named
     from whence.experiments.figure import FULL, QUICK
-    from whence.experiments.pictures import draw
-    from whence.experiments.running import figure_named, run_figure, write_csv
+    from whence.experiments.settings import Settings
 
-    figures = list(FIGURES.values()) if options.name == "all" else [figure_named(options.name)]
+    commands = commands_named(options.name)
     scale, runs = (QUICK, 1) if options.quick else (FULL, options.runs)
     options.output.mkdir(parents=True, exist_ok=True)
-    for figure in figures:
-        points = list(run_figure(figure, scale, runs, options.seconds, lambda told: sys.stderr.write(f"{told}\n")))
-        write_csv(points, options.output / f"{figure.name}.csv")
-        draw(figure, points, options.output / f"{figure.name}.png")
-        sys.stdout.write(f"{options.output / figure.name}.csv\n{options.output / figure.name}.png\n")
+    seconds = options.seconds or (5 if options.quick else 60)
+    settings = Settings(scale, runs, seconds, options.output, lambda told: sys.stderr.write(f"{told}\n"))
+    for command in commands:
+        for path in command(settings):
+            sys.stdout.write(f"{path}\n")

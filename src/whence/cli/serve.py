@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.files import FileError, read_source
-from whence.cli.run import SUFFIXES, load, working
+from whence.cli.files import FileError
+from whence.cli.targets import add_target, opened
 from whence.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ PORT = 8753
 EXAMPLES = """\
 examples:
   whence serve network.sql                 run a program, and show its tables and views
+  whence serve network.sql --changes day.sql
+                                           and run the statements of day.sql first
   whence serve state/                      the database in a directory
   whence serve state/ --allow-changes      and let the page change rows
   whence serve state/ --host 0.0.0.0       for other machines too; the address that is printed has the token
@@ -35,16 +37,14 @@ def add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    serve.add_argument(
-        "target", metavar="DIR|PROGRAM", type=Path, help="the directory of a database, or a .sql or .dl file"
-    )
+    add_target(serve)
     serve.add_argument("--host", default=HOST, help=f"the address to listen at; {HOST}, this machine, unless given")
     serve.add_argument("--port", type=_port, default=PORT, help=f"{PORT} unless given; 0 takes a free one")
     serve.add_argument(
         "--token", help="what requests have to bring; made and printed where other machines can ask, unless given"
     )
     serve.add_argument("--allow-changes", action="store_true", help="let the page insert and delete rows")
-    serve.add_argument("--engine", choices=("local", "spark"), help="what keeps the database; local unless given")
+    serve.add_argument("--engine", choices=("local", "spark"), help="what keeps the directory; local unless given")
     serve.set_defaults(command=serve_database)
 
 
@@ -56,7 +56,7 @@ def serve_database(options: argparse.Namespace) -> None:
             f"the page needs {error.name}, which is not installed", hint="pip install 'whence[serve]'"
         ) from None
     target: Path = options.target
-    with opened(target, options.engine) as db:
+    with _opened(options) as db:
         page = serve(
             db,
             host=options.host,
@@ -71,22 +71,20 @@ def serve_database(options: argparse.Namespace) -> None:
             page.wait()
 
 
-def opened(target: Path, engine: str | None) -> AbstractContextManager[Database]:
-    """The database in a directory, or one in memory that has run a program."""
+def _opened(options: argparse.Namespace) -> AbstractContextManager[Database]:
+    """The database in a directory, which is this process's own from now on, or one in memory that has run a program."""
+    if not options.target.is_dir():
+        if options.engine is not None:
+            raise UnsupportedError("a program is run in memory, and --engine is for a directory")
+        return opened(options.target, options.changes)
+    if options.changes:
+        raise UnsupportedError("--changes are for a program, and not for a database in a directory")
+    if not any(options.target.iterdir()):
+        raise FileError(f"there is no database in {str(options.target)!r}, which is empty")
     # The engine takes a while to load, and `--help` does without.
     from whence.connecting import connect
 
-    if target.is_dir():
-        if not any(target.iterdir()):
-            raise FileError(f"there is no database in {str(target)!r}, which is empty")
-        return connect(target, engine=engine)
-    if target.suffix not in SUFFIXES:
-        raise FileError(f"{str(target)!r} is neither a directory nor a .sql or .dl file")
-    source = read_source(target)
-    db = connect(engine=engine)
-    with working(f"running {source.name}"):
-        load(db, source)
-    return db
+    return connect(options.target, engine=options.engine)
 
 
 def _port(text: str) -> int:

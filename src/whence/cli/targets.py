@@ -16,6 +16,8 @@ from whence.model.schema import Relation
 if TYPE_CHECKING:
     from whence.database import Database
 
+# Where a database on Spark has its commits.
+SPARK_FILES = "commits"
 TARGET_HELP = "a .sql or .dl file, or the directory of a database"
 
 
@@ -60,6 +62,17 @@ def opened(path: Path, changes: Sequence[Path] = ()) -> Iterator[Database]:
         yield db
 
 
+def check_kept_here(directory: Path) -> None:
+    """Raises where a directory has the database of a cluster."""
+    from whence.durable.files import DATABASE_FILE
+
+    if (directory / SPARK_FILES).is_dir() and not (directory / DATABASE_FILE).exists():
+        raise FileError(
+            f"the database in {directory} is one on Spark",
+            hint=f'ask it in a program: whence.connect("{directory}", engine="spark")',
+        )
+
+
 def snapshot(directory: Path) -> Database:
     """A database as its directory has it now, whether or not another process has it open."""
     from whence.database import Database
@@ -68,6 +81,7 @@ def snapshot(directory: Path) -> Database:
     from whence.session.history import KEEP_VERSIONS
     from whence.session.session import Session
 
+    check_kept_here(directory)
     session = Session(LocalEngine(), KEEP_VERSIONS)
     with working(f"reading {directory}"):
         open_snapshot(directory, session, KEEP_VERSIONS)

@@ -19,6 +19,8 @@ from whence.errors import EvaluationError, ParseError, UnsupportedError
 from whence.session.definitions import Definitions
 from whence.session.query import checked_query, too_long
 
+# Seconds between attempts to stop a query.
+AGAIN = 0.2
 JAVA_CALLS = frozenset(("java_method", "reflect", "try_reflect"))
 
 
@@ -32,7 +34,7 @@ def query_on_spark(
     for relation in used:
         publisher.publish_in(session, relation)
     try:
-        with evaluation_errors(), _stopped_after(timeout, session):
+        with _stopped_after(timeout, session), evaluation_errors():
             answer = session.sql(text)
             return (answer if limit is None else answer.limit(limit)).toArrow()
     except _StoppedError:
@@ -52,20 +54,24 @@ def _refuse_java(tree: exp.Expr) -> None:
 
 @contextmanager
 def _stopped_after(seconds: float | None, session: SparkSession) -> Iterator[None]:
+    """Cancel the jobs of what happens here when the time is over, and those that come after them."""
     if seconds is None:
         yield
         return
     tag = f"whence-query-{uuid4()}"
-    stopped = threading.Event()
+    done, stopped = threading.Event(), threading.Event()
+    context = session.sparkContext
 
     def stop() -> None:
-        stopped.set()
-        session.interruptTag(tag)
+        wait = seconds
+        while not done.wait(wait):
+            stopped.set()
+            context.cancelJobsWithTag(tag)
+            # A query that was still being planned has no job to cancel yet.
+            wait = AGAIN
 
-    timer = threading.Timer(seconds, stop)
-    timer.daemon = True
-    session.addTag(tag)
-    timer.start()
+    context.addJobTag(tag)
+    threading.Thread(target=stop, daemon=True).start()
     try:
         yield
     except (PySparkException, Py4JJavaError):
@@ -73,8 +79,8 @@ def _stopped_after(seconds: float | None, session: SparkSession) -> Iterator[Non
             raise _StoppedError from None
         raise
     finally:
-        timer.cancel()
-        session.removeTag(tag)
+        done.set()
+        context.removeJobTag(tag)
 
 
 class _StoppedError(Exception):

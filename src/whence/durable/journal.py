@@ -137,9 +137,7 @@ def read_changes(
 def _entry(directory: Path, known: Known, version: int, number: int, timestamp: str, packed: bytes) -> Entry:
     delta = unpack(known.relation, packed, (version, number, timestamp))
     if delta is None:
-        raise damaged(
-            directory, f"the changes of {known.relation.name!r} in version {version} are not those written"
-        )
+        raise damaged(directory, f"the changes of {known.relation.name!r} in version {version} are not those written")
     return Entry(version, datetime.datetime.fromisoformat(timestamp), delta)
 
 

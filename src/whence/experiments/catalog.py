@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from whence.experiments import paths, reachability, regions
+from whence.experiments import growth, paths, reachability, regions
 
-_ALL = (*reachability.FIGURES, *regions.FIGURES, *paths.FIGURES)
-FIGURES = {figure.name: figure for figure in sorted(_ALL, key=lambda figure: int(figure.name.removeprefix("figure")))}
+_PAPERS = (*reachability.FIGURES, *regions.FIGURES, *paths.FIGURES)
+_IN_ORDER = sorted(_PAPERS, key=lambda figure: int(figure.name.removeprefix("figure")))
+FIGURES = {figure.name: figure for figure in (*_IN_ORDER, *growth.FIGURES)}

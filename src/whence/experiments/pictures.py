@@ -4,36 +4,76 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from whence.errors import UnsupportedError
 from whence.experiments.figure import Figure
 from whence.experiments.measuring import MEASURES
 from whence.experiments.running import Point
 
+MARKERS = "osD^v"
+
 
 def draw(figure: Figure, points: Sequence[Point], path: Path) -> None:
+    """As SVG."""
+    canvas = new_canvas(figsize=(14, 3.6))
+    for axes, (measure, label) in zip(canvas.subplots(1, len(MEASURES)), MEASURES.items(), strict=True):
+        for number, line in enumerate(figure.lines):
+            own = [point for point in points if point.line == line.name and point.runs]
+            if figure.ticks:
+                _bars(axes, own, measure, line.name, number, len(figure.lines))
+            else:
+                _line(axes, own, measure, line.name, MARKERS[number])
+        if figure.ticks:
+            axes.set_xticks(list(figure.ticks), list(figure.ticks.values()))
+        if figure.logarithmic:
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        axes.set_xlabel(figure.x_label)
+        axes.set_ylabel(label)
+    handles, labels = canvas.axes[0].get_legend_handles_labels()
+    canvas.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    canvas.suptitle(f"{figure.name}: {figure.title}")
+    save(canvas, path)
+
+
+def new_canvas(figsize: tuple[float, float]) -> Any:
     try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
     except ImportError:
         raise UnsupportedError("pictures need matplotlib", hint="pip install 'whence[bench]'") from None
-    canvas = Canvas(figsize=(14, 3.4), layout="constrained")
-    FigureCanvasAgg(canvas)
-    for axes, (measure, label) in zip(canvas.subplots(1, len(MEASURES)), MEASURES.items(), strict=True):
-        for line in figure.lines:
-            own = [point for point in points if point.line == line.name and point.runs]
-            axes.errorbar(
-                [point.x for point in own],
-                [point.mean(measure) for point in own],
-                [point.interval(measure) for point in own],
-                marker="o",
-                markersize=3,
-                capsize=2,
-                label=line.name,
-            )
-        axes.set_xlabel(figure.x_label)
-        axes.set_ylabel(label)
-        axes.set_ylim(bottom=0)
-    canvas.axes[0].legend(fontsize="small")
-    canvas.suptitle(f"{figure.name}: {figure.title}")
-    canvas.savefig(path, dpi=110)
+    return Canvas(figsize=figsize, layout="constrained")
+
+
+def save(canvas: Any, path: Path) -> None:
+    from matplotlib import rc_context
+
+    # The same figures give the same file.
+    with rc_context({"svg.hashsalt": "whence"}):
+        canvas.savefig(path, format="svg", metadata={"Date": None})
+
+
+def _line(axes: Any, points: Sequence[Point], measure: str, name: str, marker: str) -> None:
+    axes.errorbar(
+        [point.x for point in points],
+        [point.mean(measure) for point in points],
+        [point.interval(measure) for point in points],
+        marker=marker,
+        markersize=4,
+        capsize=3,
+        label=name,
+    )
+
+
+def _bars(axes: Any, points: Sequence[Point], measure: str, name: str, number: int, lines: int) -> None:
+    width = 0.8 / lines
+    axes.bar(
+        [point.x + (number - (lines - 1) / 2) * width for point in points],
+        [point.mean(measure) for point in points],
+        width,
+        yerr=[point.interval(measure) for point in points],
+        capsize=3,
+        label=name,
+    )

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 from typing import TypeAlias
 
-from whence.experiments.figure import ABSORPTION_LAZY, DRED, SCHEMES, Figure, Line, Scale
-from whence.experiments.measuring import Measure, deleted, inserted
+from whence.experiments.figure import ABSORPTION_LAZY, DRED, SCHEMES, Curve, Figure, Line, Scale
+from whence.experiments.measuring import Meter, parts
 from whence.network import Network
 from whence.workloads.transit_stub import DENSE, SPARSE, TransitStub, transit_stub_links
 
@@ -41,40 +40,57 @@ def shares_deleted(scale: Scale) -> Sequence[float]:
     return [scale.deletions * share for share in scale.shares]
 
 
-def inserting(scale: Scale, line: Line, x: float, seed: int) -> Measure:
-    pairs = links_of(scale.nodes, DENSE, seed)
-    return inserted(network_of(line, scale.processors), "link", pairs[: round(x * len(pairs))])
+def inserting(scale: Scale, line: Line, seed: int) -> Curve:
+    """A part of the links after the other."""
+    meter = Meter(network_of(line, scale.processors))
+    for share, part in parts(links_of(scale.nodes, DENSE, seed), shares(scale)):
+        meter.insert("link", part)
+        yield share, meter.measure()
 
 
-def deleting(scale: Scale, line: Line, x: float, seed: int) -> Measure:
+def deleting(scale: Scale, line: Line, seed: int) -> Curve:
     pairs = links_of(scale.nodes, DENSE, seed)
     network = network_of(line, scale.processors)
     network.insert("link", pairs)
-    return deleted(network, "link", pairs[: max(1, round(x * len(pairs)))])
+    meter = Meter(network)
+    for share, part in parts(pairs, shares_deleted(scale)):
+        meter.delete("link", part)
+        yield share, meter.measure()
 
 
 def sizes(scale: Scale) -> Sequence[float]:
     return scale.sizes
 
 
-def inserting_by_size(scale: Scale, line: Line, x: float, seed: int) -> Measure:
-    pairs = links_of(round(x), line.options["density"], seed)
-    return inserted(network_of(line, scale.processors), "link", pairs)
+def inserting_by_size(scale: Scale, line: Line, seed: int) -> Curve:
+    for size in scale.sizes:
+        meter = Meter(network_of(line, scale.processors))
+        meter.insert("link", links_of(size, line.options["density"], seed))
+        yield size, meter.measure()
 
 
-def deleting_by_size(scale: Scale, line: Line, x: float, seed: int) -> Measure:
-    pairs = links_of(round(x), line.options["density"], seed)
-    network = network_of(line, scale.processors)
-    network.insert("link", pairs)
-    return deleted(network, "link", pairs[: max(1, round(scale.deletions * len(pairs)))])
+def deleting_by_size(scale: Scale, line: Line, seed: int) -> Curve:
+    for size in scale.sizes:
+        pairs = links_of(size, line.options["density"], seed)
+        network = network_of(line, scale.processors)
+        network.insert("link", pairs)
+        meter = Meter(network)
+        meter.delete("link", pairs[: round(scale.deletions * len(pairs))])
+        yield size, meter.measure()
 
 
-def processors(scale: Scale) -> Sequence[float]:
+def counts(scale: Scale) -> Sequence[float]:
     return scale.counts
 
 
-def deleting_by_processors(scale: Scale, line: Line, x: float, seed: int) -> Measure:
-    return deleting(replace(scale, processors=round(x)), line, scale.deletions, seed)
+def deleting_by_count(scale: Scale, line: Line, seed: int) -> Curve:
+    pairs = links_of(scale.nodes, DENSE, seed)
+    for count in scale.counts:
+        network = network_of(line, count)
+        network.insert("link", pairs)
+        meter = Meter(network)
+        meter.delete("link", pairs[: scale.few_deletions])
+        yield count, meter.measure()
 
 
 def of_density(line: Line, name: str, density: float) -> Line:
@@ -92,25 +108,21 @@ ORDERS = [
     Line("Depth-first", {"provenance": "absorption", "ship": "lazy", "order": "depth-first"}),
     Line("Arrival", {"provenance": "absorption", "ship": "lazy", "order": "arrival"}),
 ]
+INSERTED = "share of links inserted"
+NODES = "nodes of the network"
 
 FIGURES = (
-    Figure("figure7", "reachable, links inserted", "share of links inserted", SCHEMES, shares, inserting),
-    Figure(
-        "figure8", "reachable, links deleted one by one", "share of links deleted", SCHEMES, shares_deleted, deleting
-    ),
-    Figure(
-        "figure11", "reachable, larger networks, inserts", "nodes of the network", BY_DENSITY, sizes, inserting_by_size
-    ),
-    Figure(
-        "figure12", "reachable, larger networks, deletes", "nodes of the network", BY_DENSITY, sizes, deleting_by_size
-    ),
+    Figure("figure7", "reachable, links inserted", INSERTED, SCHEMES, shares, inserting),
+    Figure("figure8", "reachable, links deleted one by one", "share deleted", SCHEMES, shares_deleted, deleting),
+    Figure("figure11", "reachable, larger networks, inserts", NODES, BY_DENSITY, sizes, inserting_by_size),
+    Figure("figure12", "reachable, larger networks, deletes", NODES, BY_DENSITY, sizes, deleting_by_size),
     Figure(
         "figure13",
-        "reachable, more processors, deletes",
+        "reachable, links deleted, by the nodes that share the work",
         "nodes that run the query",
         (DRED, ABSORPTION_LAZY),
-        processors,
-        deleting_by_processors,
+        counts,
+        deleting_by_count,
     ),
-    Figure("figure17", "reachable, order of variables", "share of links inserted", ORDERS, shares, inserting),
+    Figure("figure17", "reachable, order of variables", INSERTED, ORDERS, shares, inserting),
 )

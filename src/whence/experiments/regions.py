@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from random import Random
 
-from whence.experiments.figure import SCHEMES, Figure, Line, Scale
-from whence.experiments.measuring import Measure, deleted, inserted
-from whence.experiments.reachability import shares, shares_deleted
+from whence.experiments.figure import SCHEMES, Curve, Figure, Line, Scale
+from whence.experiments.measuring import Meter, parts
+from whence.experiments.reachability import shares
 from whence.network import Network
 from whence.workloads.sensors import SensorField, SensorGrid, sensor_field
 
@@ -29,21 +30,28 @@ def prepared(scale: Scale, line: Line, seed: int) -> tuple[Network, SensorField]
     network = Network(REGIONS, scale.processors, partition=homes, **line.options)
     network.insert("near", field.neighbours)
     network.insert("seed", field.seeds)
+    Random(seed).shuffle(field.triggered)  # noqa: S311 - chance is not a secret here
     return network, field
 
 
-def triggering(scale: Scale, line: Line, x: float, seed: int) -> Measure:
+def triggering(scale: Scale, line: Line, seed: int) -> Curve:
     network, field = prepared(scale, line, seed)
-    return inserted(network, "triggered", field.triggered[: round(x * len(field.triggered))])
+    meter = Meter(network)
+    for share, part in parts(field.triggered, shares(scale)):
+        meter.insert("triggered", part)
+        yield share, meter.measure()
 
 
-def quietening(scale: Scale, line: Line, x: float, seed: int) -> Measure:
+def quietening(scale: Scale, line: Line, seed: int) -> Curve:
     network, field = prepared(scale, line, seed)
     network.insert("triggered", field.triggered)
-    return deleted(network, "triggered", field.triggered[: max(1, round(x * len(field.triggered)))])
+    meter = Meter(network)
+    for share, part in parts(field.triggered, shares(scale)):
+        meter.delete("triggered", part)
+        yield share, meter.measure()
 
 
 FIGURES = (
     Figure("figure9", "regions, sensors triggered", "share of triggers inserted", SCHEMES, shares, triggering),
-    Figure("figure10", "regions, triggers deleted", "share of triggers deleted", SCHEMES, shares_deleted, quietening),
+    Figure("figure10", "regions, triggers deleted", "share of triggers deleted", SCHEMES, shares, quietening),
 )

@@ -88,5 +88,7 @@ class Network:
         return {name: state_size(self._engine.world, number) for number, name in self._engine.nodes()}
 
     def provenance_bytes(self) -> float:
-        """Of a row in a recursive view, how long its annotation is, each written for itself; on average."""
+        """Of a row in a recursive view, how long its annotation is at home, on average. What the annotations of a node
+        share counts once.
+        """
         return provenance_size(self._engine.world)

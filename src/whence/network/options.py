@@ -22,6 +22,7 @@ from whence.network.recursion.stage import RecursiveStage
 from whence.network.shipping.direct import Direct
 from whence.network.shipping.eager import Eager
 from whence.network.shipping.lazy import Lazy
+from whence.network.shipping.selecting import Selecting
 from whence.network.shipping.ship import Ship
 
 PROVENANCE = ("none", "relative", "absorption")
@@ -79,7 +80,8 @@ class Options:
     def part(self, shared: RecursiveStage, node: Node[Any], journal: Journal) -> RecursivePart[Any]:
         ship = self._ship(node, journal)
         if shared.stage.selections:
-            return SelectingPart(shared, node, ship)
+            selecting = Selecting(ship, shared.stage.selections, node.annotations, journal)
+            return SelectingPart(shared, node, selecting)
         return (OverDeletingPart if self.provenance == "none" else RecursivePart)(shared, node, ship)
 
     def _ship(self, node: Node[Any], journal: Journal) -> Ship[Any]:

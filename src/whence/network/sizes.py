@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from whence.network.recursion.part import RecursivePart
 from whence.network.values import Writer
 from whence.network.world import World
 
@@ -25,15 +24,11 @@ def state_size(world: World, number: int) -> int:
 
 
 def provenance_size(world: World) -> float:
-    sizes = [
-        len(part.node.annotations.write([annotation]))
-        for number in world.nodes
-        for part in world.recursive_parts(number)
-        for (relation, _), annotation in part.notes.items()
-        if _is_home(part, relation)
-    ]
-    return sum(sizes) / len(sizes) if sizes else 0.0
-
-
-def _is_home(part: RecursivePart[object], relation: str) -> bool:
-    return relation in part.shared.copies
+    """Per row at home; what annotations on a node have in common is there once."""
+    rows, size = 0, 0
+    for number in world.nodes:
+        for part in world.recursive_parts(number):
+            annotations = [each for (relation, _), each in part.notes.items() if relation in part.shared.copies]
+            rows += len(annotations)
+            size += len(part.node.annotations.write(annotations))
+    return size / rows if rows else 0.0

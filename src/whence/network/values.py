@@ -14,6 +14,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
+from collections.abc import Iterable
 
 from whence.model.types import Row, Value
 
@@ -38,6 +39,13 @@ class Writer:
             self.data.append(number & 0x7F | 0x80)
             number >>= 7
         self.data.append(number)
+
+    def varints(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            if number > 0x7F:
+                self.varint(number)
+            else:
+                self.data.append(number)
 
     def integer(self, number: int) -> None:
         self.varint(2 * number if number >= 0 else -2 * number - 1)
@@ -109,6 +117,21 @@ class Reader:
             if byte < 0x80:
                 return number
         raise DamagedError("a number has no end")
+
+    def varints(self, count: int) -> list[int]:
+        """So many of them; annotations are made of little else, so that the short ones are read in one go."""
+        data, at, end = self._data, self._at, self._end
+        numbers: list[int] = []
+        for _ in range(count):
+            if at < end and data[at] < 0x80:
+                numbers.append(data[at])
+                at += 1
+            else:
+                self._at = at
+                numbers.append(self.varint())
+                at = self._at
+        self._at = at
+        return numbers
 
     def integer(self) -> int:
         number = self.varint()

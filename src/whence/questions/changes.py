@@ -16,7 +16,6 @@ from whence.session.session import Session
 from whence.sources.rows import read_rows
 
 if TYPE_CHECKING:
-    from whence.explain.changes.contents import Contents
     from whence.explain.changes.history import History
     from whence.explain.changes.impact import Impact
     from whence.explain.changes.what_if import WhatIf
@@ -51,7 +50,7 @@ class ChangeQuestions(WhyQuestions):
 
         with self._changing() as session:
             table = session.definitions.table(relation)
-            return impact(session, self._contents(session, table), table, asked_row(row, table))
+            return impact(session, self._knowledge(session, table), table, asked_row(row, table))
 
     def why_not(self, view: str, row: object) -> WhyNot:
         """Why a row is not there: how close each rule comes, and the fewest rows of tables that would produce it."""
@@ -59,7 +58,7 @@ class ChangeQuestions(WhyQuestions):
 
         with self._changing() as session:
             relation = session.definitions.relation(view)
-            return why_not(session, self._contents(session, relation), relation, asked_row(row, relation))
+            return why_not(session, self._knowledge(session, relation), relation, asked_row(row, relation))
 
     def what_removed(self, view: str, row: object) -> History:
         """The commit that removed a row, and the changes to tables that did it."""
@@ -80,11 +79,6 @@ class ChangeQuestions(WhyQuestions):
 
     def _text_of_proof(self, relation: Relation, row: Row) -> str:
         return str(self.why(relation.name, dict(zip(relation.column_names, row, strict=True))))
-
-    def _contents(self, session: Session, relation: Relation) -> Contents:
-        from whence.explain.changes.contents import Contents
-
-        return Contents(self._knowledge(session, relation).evidence)
 
 
 def _whole(asked: AskedRow, relation: Relation) -> Row:

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from whence.engines.evidence import Evidence
 from whence.engines.local.proving import LocalEvidence
 from whence.engines.local.store import Store
 from whence.errors import DataError, StateError, UnsupportedError
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.limits import Limits
+from whence.explain.proofs.limits import Limits, Watch
 from whence.explain.proofs.proof import Proof
 from whence.explain.proofs.prover import prove
-from whence.explain.proofs.reasons import Fact, Kind
+from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.steps import Steps
 from whence.explain.proofs.words import fact_text
-from whence.explain.weighing.candidates import candidates, tables_under
-from whence.explain.weighing.cone import explore
+from whence.explain.weighing.candidates import candidates, for_cuts, tables_under
+from whence.explain.weighing.cone import derived, explore
 from whence.explain.weighing.critical import critical
 from whence.explain.weighing.cutting import cut_by_trying, smallest_cut
 from whence.explain.weighing.weighing import DERIVATIONS, SECONDS, Weighing
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 LIMITS = Limits()
 _MOST_ANNOTATED = 100_000
 _SECONDS_OF_SAMPLING = 5.0
+# How many losses are tried, and for how long.
+_MOST_TRIES = 10_000
+_SECONDS_OF_TRYING = 60.0
 
 
 class Asked(Weighing):
@@ -62,6 +65,12 @@ class WhyQuestions(ABC):
     def what_if(self, *, insert: Mapping[str, object] | None = None, delete: Mapping[str, object] | None = None) -> Any:
         """What would change if rows came or went."""
 
+    @overload
+    def why(self, view: str, row: object, *, version: None = None) -> Proof: ...
+
+    @overload
+    def why(self, view: str, row: object, *, version: int) -> Any: ...
+
     def why(self, view: str, row: object, *, version: int | None = None) -> Any:
         """A proof that a row is there, from the rows and proofs that are maintained anyway.
 
@@ -83,17 +92,20 @@ class WhyQuestions(ABC):
         """The base rows each of which the row cannot do without: the loss of one alone takes it away."""
         with self._asked(view, row) as asked:
             if asked.cone.is_exact:
-                return critical(asked.cone, asked.root, asked.watch())
-            holds = self._trial(asked)
-            return {fact for fact in self._candidates(asked) if not holds((fact,))}
+                return critical(asked.cone, asked.root, asked.proof_base())
+            return self._lost_without(asked, candidates(asked.backwards, asked.reasons()))
 
     def cut(self, view: str, row: object) -> frozenset[Fact]:
         """A smallest set of base rows whose loss takes the row away."""
         with self._asked(view, row) as asked:
             if asked.cone.is_exact:
+                if asked.root in derived(asked.cone, asked.cone.base):
+                    raise UnsupportedError(f"{fact_text(*asked.root)} is there without any base row")
                 found = smallest_cut(asked.cone, asked.root, asked.watch())
+            elif alone := self._lost_without(asked, candidates(asked.backwards, asked.reasons())):
+                found = frozenset((min(alone, key=repr),))
             else:
-                found = cut_by_trying(self._candidates(asked), self._trial(asked))
+                found = cut_by_trying(for_cuts(asked.backwards, asked.cone), self._trial(asked), _trying())
             if found is None:
                 raise UnsupportedError(
                     f"a smallest set of base rows that takes {fact_text(*asked.root)} away was not found in time",
@@ -165,11 +177,20 @@ class WhyQuestions(ABC):
                 )
             yield Asked(backwards, facts[0], session.definitions)
 
-    def _candidates(self, asked: Asked) -> list[Fact]:
-        reasons = prove(asked.backwards, [asked.root], Limits(members=10**6, steps=10**6))
-        if any(reason.kind is Kind.OPEN or reason.partial for reason in reasons.values()):
-            raise UnsupportedError(f"the proof of {fact_text(*asked.root)} is too large to tell what it depends on")
-        return candidates(asked.backwards, reasons)
+    def _lost_without(self, asked: Asked, rows: Sequence[Fact]) -> set[Fact]:
+        """Those of the rows whose loss alone takes the row in question away."""
+        holds, watch = self._trial(asked), _trying()
+        found: set[Fact] = set()
+        for tried, fact in enumerate(rows):
+            if watch.step():
+                raise UnsupportedError(
+                    f"what {fact_text(*asked.root)} cannot do without was not told in time: {tried:,} of {len(rows):,} "
+                    "base rows were tried",
+                    hint="db.what_if tells what the loss of one row does",
+                )
+            if not holds((fact,)):
+                found.add(fact)
+        return found
 
     def _trial(self, asked: Asked) -> Trial:
         """Whether the row is there without some base rows, told by following the change and taking it back."""
@@ -237,7 +258,8 @@ def _matching(
     contents = backwards.evidence.contents(relation.name)
     # A row with NULL in it is meant if it is there.
     whole = tuple([None if value is ... else value for value in asked])
-    if not may_be_empty and gather(lambda: contents.count(whole)) > 0:
+    could_be = all(value is not ... or column.nullable for value, column in zip(asked, relation.columns, strict=True))
+    if could_be and not may_be_empty and gather(lambda: contents.count(whole)) > 0:
         return [(relation.name, whole)], False
     positions = tuple([at for at, value in enumerate(asked) if value is not ...])
     if len(positions) == len(asked):
@@ -248,6 +270,10 @@ def _matching(
     if not found and not may_be_empty:
         raise not_there(relation, asked)
     return [(relation.name, row) for row in found[:most]], len(found) > most
+
+
+def _trying() -> Watch:
+    return Watch(_MOST_TRIES, _SECONDS_OF_TRYING)
 
 
 def not_there(relation: Relation, asked: AskedRow) -> DataError:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import reduce
+from operator import and_
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -35,12 +37,16 @@ SMALLEST_CAPACITY = 64
 
 
 class Diagram:
-    """An annotation of one Bdd. Equal annotations are the same object, which outlives the manager it came from."""
+    """An annotation of one Bdd. Equal annotations are the same object, which outlives the manager it came from.
 
-    __slots__ = ("__weakref__", "function")
+    `mask` is for whoever wants to remember which variables it mentions: to ask the diagram takes a walk.
+    """
+
+    __slots__ = ("__weakref__", "function", "mask")
 
     def __init__(self, function: BCDDFunction) -> None:
         self.function = function
+        self.mask: int | None = None
 
 
 class Bdd:
@@ -54,6 +60,9 @@ class Bdd:
     laws = Laws(idempotent=True, absorptive=True, negatives=False)
 
     def __init__(self, order: Iterable[int] = (), *, capacity: int = 1 << 14, most_nodes: int = 1 << 26) -> None:
+        from oxidd.util import DDMemoryError
+
+        self._full = DDMemoryError
         self._capacity = min(max(capacity, SMALLEST_CAPACITY), most_nodes)
         self._most_nodes = most_nodes
         self._manager = _manager(self._capacity)
@@ -77,16 +86,34 @@ class Bdd:
         return self._build(lambda: self._manager.var(number))
 
     def plus(self, left: Diagram, right: Diagram) -> Diagram:
-        return self._build(lambda: left.function | right.function)
+        try:
+            return self._diagram(left.function | right.function)
+        except self._full:
+            return self._build(lambda: left.function | right.function)
 
     def times(self, left: Diagram, right: Diagram) -> Diagram:
-        return self._build(lambda: left.function & right.function)
+        try:
+            return self._diagram(left.function & right.function)
+        except self._full:
+            return self._build(lambda: left.function & right.function)
 
     def is_zero(self, annotation: Diagram) -> bool:
         return annotation is self.zero
 
     def without(self, annotation: Diagram, deleted: Collection[int]) -> Diagram:
-        return self._without([annotation], deleted)[0]
+        return self.without_all([annotation], deleted)[0]
+
+    def without_all(self, annotations: Sequence[Diagram], deleted: Collection[int]) -> list[Diagram]:
+        numbers = [self._numbers[tuple_id] for tuple_id in set(deleted) if tuple_id in self._numbers]
+        if not numbers:
+            return list(annotations)
+
+        def restricted() -> list[BCDDFunction]:
+            # What is monotone holds without a variable if and only if it holds whatever the variable is.
+            gone = reduce(and_, map(self._manager.var, numbers))
+            return [annotation.function.forall(gone) for annotation in annotations]
+
+        return self._build_all(restricted)
 
     def holds(self, annotation: Diagram, present: AbstractSet[int]) -> bool:
         function = annotation.function
@@ -124,7 +151,7 @@ class Bdd:
 
     def without_batch(self, handles: Handles, deleted: Collection[int]) -> Handles:
         different, rows = np.unique(handles, return_inverse=True)
-        left = self._without([self.value(handle) for handle in different.tolist()], deleted)
+        left = self.without_all([self.value(handle) for handle in different.tolist()], deleted)
         return np.array([self.handle(annotation) for annotation in left], np.int64)[rows]
 
     def dag(self, annotations: Iterable[Diagram]) -> Dag:
@@ -175,47 +202,28 @@ class Bdd:
             known = self._diagrams[function] = Diagram(function)
         return known
 
-    def _without(self, annotations: Sequence[Diagram], deleted: Collection[int]) -> list[Diagram]:
-        from oxidd.bcdd import BCDDSubstitution
-
-        numbers = [self._numbers[tuple_id] for tuple_id in set(deleted) if tuple_id in self._numbers]
-        if not numbers:
-            return list(annotations)
-
-        def restricted() -> list[BCDDFunction]:
-            # One substitution for all, so that OxiDD remembers what it did to the nodes they share.
-            false = self._manager.false()
-            substitution = BCDDSubstitution((number, false) for number in numbers)
-            return [annotation.function.substitute(substitution) for annotation in annotations]
-
-        return self._build_all(restricted)
-
     def _build(self, operation: Callable[[], BCDDFunction]) -> Diagram:
         return self._build_all(lambda: [operation()])[0]
 
     def _build_all(self, operation: Callable[[], list[BCDDFunction]]) -> list[Diagram]:
         """New diagrams, after making room for them as often as it takes."""
-        from oxidd.util import DDMemoryError
-
         collected = False
         while True:
             try:
                 return [self._diagram(function) for function in operation()]
-            except DDMemoryError:
+            except self._full:
                 if collected or not _collect(self._manager, self._capacity):
                     self._move(self._larger(self._capacity), self.order)
                 collected = True
 
     def _move(self, capacity: int, order: Sequence[int]) -> None:
         """Into a new manager, with room for `capacity` nodes or more. Nothing has happened when this raises."""
-        from oxidd.util import DDMemoryError
-
         diagrams = list(self._diagrams.values())
         while True:
             manager = _manager(capacity)
             try:
                 copies = self._copy(diagrams, manager, capacity, order)
-            except DDMemoryError:
+            except self._full:
                 capacity = self._larger(capacity)
                 continue
             for diagram in diagrams:
@@ -229,8 +237,6 @@ class Bdd:
     def _copy(
         self, diagrams: Iterable[Diagram], manager: BCDDManager, capacity: int, order: Sequence[int]
     ) -> dict[BCDDFunction, BCDDFunction]:
-        from oxidd.util import DDMemoryError
-
         manager.add_vars(len(order))
         numbers = {tuple_id: number for number, tuple_id in enumerate(order)}
         copies = {self._manager.false(): manager.false(), self._manager.true(): manager.true()}
@@ -238,7 +244,7 @@ class Bdd:
             number = numbers[self._variable_of(function)]
             try:
                 copies[function] = manager.var(number).ite(copies[high], copies[low])
-            except DDMemoryError:
+            except self._full:
                 if not _collect(manager, capacity):
                     raise
                 copies[function] = manager.var(number).ite(copies[high], copies[low])

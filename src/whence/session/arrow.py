@@ -21,6 +21,7 @@ from whence.model.types import (
     Type,
 )
 from whence.session.history import Change
+from whence.session.paging import Columnar
 from whence.session.sorting import row_order
 
 _ARROW = {
@@ -45,6 +46,15 @@ def contents_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
     order = row_order(relation)
     there = sorted(((row, count) for row, count in counts.items() if count > 0), key=lambda found: order(found[0]))
     return _table(arrow_schema(relation), [row for row, count in there for _ in range(count)])
+
+
+def any_order_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
+    """The same rows, in whatever order is quickest."""
+    if not isinstance(counts, Columnar):
+        return contents_table(relation, counts)
+    schema = arrow_schema(relation)
+    arrays = [pa.array(values, field.type) for values, field in zip(counts.columns(), schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def changes_table(relation: Relation, changes: Iterable[Change]) -> pa.Table:

@@ -19,6 +19,13 @@ class Paged(Protocol):
 
 
 @runtime_checkable
+class Columnar(Protocol):
+    """A set whose columns are at hand sooner than its rows."""
+
+    def columns(self) -> Sequence[Sequence[Value]]: ...
+
+
+@runtime_checkable
 class Estimated(Protocol):
     """Contents whose number of rows is known about right, and exactly only by bringing them."""
 

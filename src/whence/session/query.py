@@ -52,7 +52,7 @@ class AnsiSpark(Spark):
 def run_query(
     text: str,
     definitions: Definitions,
-    table: Callable[[str], pa.Table],
+    table: Callable[[Relation], pa.Table],
     limit: int | None = None,
     timeout: float | None = None,
 ) -> pa.Table:
@@ -60,7 +60,7 @@ def run_query(
     tree, used = checked_query(text, definitions)
     with duckdb.connect(":memory:", config=ISOLATION) as connection:
         for relation in used:
-            connection.register(relation.name, table(relation.name))
+            connection.register(relation.name, table(relation))
         try:
             with _stopped_after(timeout, connection):
                 answer = connection.sql(_translated(tree))

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 
 from whence.database import Database
+from whence.web.answers import Answer
 from whence.web.asking import asking
 from whence.web.feed import Feed
 from whence.web.guard import Guard
@@ -48,7 +49,7 @@ def app(
         feed.close()
 
     # FastAPI's own documentation pages load scripts from elsewhere.
-    page = FastAPI(title="whence", docs_url=None, redoc_url=None, openapi_url=None, lifespan=living)
+    page = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=living, default_response_class=Answer)
     page.state.feed = feed
     tell_problems(page)
     page.include_router(looking(db, feed, workers, limits, title=title, allow_changes=allow_changes))

@@ -21,7 +21,7 @@ from whence.web.values import plain_row, read_row, read_values
 from whence.web.working import Workers
 
 # Left for the answer to be written, out of the time that a question has.
-_MARGIN = 0.9
+_MARGIN = 0.8
 
 
 class Question(BaseModel):
@@ -33,6 +33,12 @@ class AboutRow(Question):
 
     relation: str
     row: list[object] | dict[str, object]
+
+
+class AboutCommit(AboutRow):
+    """What a commit did to a row, of which every column is given."""
+
+    version: int
 
 
 class AboutChanges(Question):
@@ -121,6 +127,20 @@ def _about_proofs(router: APIRouter, db: Database, workers: Workers, limits: Lim
             found = db.why_not(relation.name, _asked(question.row, relation))
             missing = None if found.missing is None else _facts(found.missing)
             return {"relation": relation.name, "text": str(found), "missing": missing}
+
+        return await workers.run(answer)
+
+    @router.post("/history")
+    async def history(question: AboutCommit) -> dict[str, object]:
+        def answer() -> dict[str, object]:
+            relation = db.relation(question.relation)
+            # By name, because in a list null would be any value.
+            row = dict(zip(relation.column_names, read_row(question.row, relation), strict=True))
+            found = db.why(relation.name, row, version=question.version)
+            causes = [
+                {"relation": name, "row": plain_row(cause), "count": n} for (name, cause), n in found.causes.items()
+            ]
+            return {"relation": relation.name, "came": found.came, "causes": causes, "text": str(found)}
 
         return await workers.run(answer)
 

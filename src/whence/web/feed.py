@@ -25,6 +25,8 @@ _LOOK = 0.2
 _SIGN_OF_LIFE = 15.0
 # Rows of a change that are sent along.
 _ROWS = 20
+# Commits from before anybody looked: to read them takes time where they are on a disk.
+_BEFORE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,9 @@ class Feed:
         self._db = db
         self._workers = workers
         self._news: deque[News] = deque(maxlen=limits.commits)
-        self._seen = max(0, db.version - limits.commits)
+        self._seen = max(0, db.version - min(_BEFORE, limits.commits))
+        self._most_listeners = limits.listeners
+        self._listeners = 0
         self._reading = asyncio.Lock()
         self._closed = False
         # The version of the newest commit that is not remembered any more.
@@ -57,19 +61,33 @@ class Feed:
         """Whoever waits goes home."""
         self._closed = True
 
+    def check_room(self) -> None:
+        if self._listeners >= self._most_listeners:
+            raise RefusedError(503, f"{self._listeners} pages are listening already", "close some of them")
+
     async def events(self, since: int | None) -> AsyncIterator[str]:
         """Server-sent events: `hello` with the version, `commit` for each after `since`, and `missed` for a gap."""
+        self._listeners += 1
+        try:
+            async for event in self._events(since):
+                yield event
+        finally:
+            self._listeners -= 1
+
+    async def _events(self, since: int | None) -> AsyncIterator[str]:
         await self._catch_up()
         told = self._seen if since is None else min(since, self._seen)
         yield f"retry: 2000\n{_event('hello', {'version': self._seen})}"
         quiet = 0.0
         while not self._closed:
-            for news in [news for news in self._news if news.version > told]:
-                if told < self._forgotten:
-                    yield _event("missed", {"after": told, "before": news.version})
-                yield _event("commit", news.content, news.version)
-                told, quiet = news.version, 0.0
-            told = max(told, self._seen)
+            news = [each for each in self._news if each.version > told]
+            if told < self._forgotten:
+                quiet = 0.0
+                yield _event("missed", {"after": told, "before": news[0].version if news else self._seen + 1})
+            for each in news:
+                quiet = 0.0
+                yield _event("commit", each.content, each.version)
+            told = max(self._seen, *(each.version for each in news)) if news else self._seen
             await asyncio.sleep(_LOOK)
             quiet += _LOOK
             if quiet >= _SIGN_OF_LIFE:
@@ -87,7 +105,8 @@ class Feed:
             try:
                 happened = await self._workers.run(lambda: self._db.happened(since))
             except RefusedError:
-                # There is much to do. The changes are still there the next time.
+                # Too much at once, or too large to be read in time. Readers are told that there is a gap.
+                self._seen = self._forgotten = now
                 return
             except WhenceError:
                 # The database is closed: whoever asks it anything is told so.

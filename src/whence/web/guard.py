@@ -45,6 +45,11 @@ class Guard:
         self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            # Nothing here speaks that way, and no page of another site gets to try.
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -95,7 +100,9 @@ class Guard:
         if scope["method"] == "GET" and any(name == "token" and _same(value, self._token) for name, value in query):
             # From now on the browser has it where no script and no history shows it.
             rest = urlencode([(name, value) for name, value in query if name != "token"])
-            answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
+            # With one slash at its beginning an address stays on this server.
+            path = "/" + scope["path"].lstrip("/")
+            answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
             answer.set_cookie(cookie, self._token, httponly=True, samesite="strict", path="/")
             return answer
         raise RefusedError(401, "this page needs its token", "open the address that `whence serve` printed")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Limits:
     """`body` in bytes, `rows` of an answer, `seconds` for one, and how many are worked on `at_once`.
 
-    `steps` of a proof are sent at a time, the last `proofs` can be opened further, and the page remembers so many
-    `commits`.
+    `steps` of a proof are sent at a time, and the last `proofs` can be opened further. So many `commits` are
+    remembered, and so many `listeners` hear of the next ones.
     """
 
     body: int = 1_000_000
@@ -20,6 +20,7 @@ class Limits:
     steps: int = 200
     proofs: int = 64
     commits: int = 200
+    listeners: int = 100
 
 
 DEFAULT_LIMITS = Limits()

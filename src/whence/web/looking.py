@@ -68,6 +68,7 @@ def looking(
     ) -> StreamingResponse:
         if last_event_id is not None and last_event_id.isdecimal():
             since = int(last_event_id)
+        feed.check_room()
         return StreamingResponse(feed.events(since), media_type="text/event-stream")
 
     return router

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from whence.errors import InternalError, StateError, UnknownNameError, WhenceError
+from whence.web.answers import Answer
 
 _STATUS: Sequence[tuple[type[WhenceError], int]] = (
     (UnknownNameError, 404),
@@ -33,9 +34,9 @@ class RefusedError(Exception):
         self.hint = hint
 
 
-def problem(status: int, message: str, hint: str | None = None) -> JSONResponse:
+def problem(status: int, message: str, hint: str | None = None) -> Answer:
     text = message if hint is None else f"{message}\nhint: {hint}"
-    return JSONResponse({"error": {"kind": "Refused", "message": message, "text": text}}, status)
+    return Answer({"error": {"kind": "Refused", "message": message, "text": text}}, status)
 
 
 def tell_problems(app: FastAPI) -> None:
@@ -51,7 +52,7 @@ def _whence(_: Request, error: Exception) -> Response:
     assert isinstance(error, WhenceError)
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     words = {"kind": type(error).__name__, "message": error.message, "text": str(error)}
-    return JSONResponse({"error": words}, status)
+    return Answer({"error": words}, status)
 
 
 def _refused(_: Request, error: Exception) -> Response:

@@ -62,7 +62,9 @@ class Page:
         shown = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
         query = "" if token is None else f"?token={token}"
         self.url = f"http://{_in_url(shown)}:{self.port}/{query}"
-        config = uvicorn.Config(page, log_level=logging.WARNING, access_log=False, timeout_graceful_shutdown=2)
+        config = uvicorn.Config(
+            page, log_level=logging.WARNING, access_log=False, ws="none", timeout_graceful_shutdown=2
+        )
         self._server = _Server(config, page.state.feed)
         self._thread = threading.Thread(
             target=self._server.run, kwargs={"sockets": [listening]}, name="whence-page", daemon=True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 from collections.abc import Mapping, Sequence
 
 from whence.errors import DataError, EvaluationError, UnknownNameError, did_you_mean
@@ -15,13 +16,19 @@ from whence.sources.columns import listed
 
 # A browser's numbers are exact up to here.
 _EXACT = 2**53
+# Nobody reads a longer text in a cell.
+_LONGEST = 10_000
 
 
 def plain(value: object) -> object:
     """A value as JSON has it. What a browser's numbers cannot hold keeps its digits, as a string."""
     match value:
-        case None | bool() | str() | float():
+        case None | bool():
             return value
+        case str():
+            return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+        case float():
+            return value if math.isfinite(value) else str(value)
         case int():
             return value if -_EXACT <= value <= _EXACT else str(value)
         case decimal.Decimal():

@@ -13,6 +13,7 @@ import whence
 from tests.engines.local.recursive_programs import FUNCTIONS, TABLES, random_program, random_update
 from tests.explain.changes.programs import RULES, by_table, database, facts
 from whence.engines.local.engine import LocalEngine
+from whence.engines.local.forest.maintainer import ForestMaintainer
 from whence.engines.local.strategies import MAINTENANCE
 from whence.engines.reference.engine import ReferenceEngine
 from whence.engines.reference.fixpoint import Limits
@@ -129,7 +130,7 @@ def test_in_words(db: whence.Database) -> None:
     assert kinds == ["update_preimage", "update_postimage"], "as db.changes tells it"
     assert str(db.what_if()) == "nothing would change"
     many = db.what_if(insert={"price": [(f"item {n}", n) for n in range(100, 130)]})
-    assert "  ... and 10 more rows" in str(many)
+    assert "  ... and 20 more rows" in str(many)
 
 
 def test_nobody_is_told(tmp_path: Path) -> None:
@@ -225,3 +226,26 @@ def test_tables_of_an_answer(db: whence.Database) -> None:
     db.close()
     with pytest.raises(whence.StateError, match="this database is closed"):
         db.what_if()
+
+
+def test_an_interrupt_while_it_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    db = whence.connect()
+    db.rules("""
+        .decl edge(x: number, y: number)
+        path(x, y) :- edge(x, y).
+        path(x, y) :- edge(x, z), path(z, y).
+        reach(x, count<y>) :- path(x, y).
+    """)
+    db.insert("edge", [(1, 2), (2, 3)])
+    was = state(db)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ForestMaintainer, "retrace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            db.what_if(insert={"edge": [(3, 4)]}, delete={"edge": [(1, 2)]})
+    assert state(db) == was
+    db.insert("edge", [(3, 4)])
+    assert db.rows("reach") == {(1, 3), (2, 2), (3, 1)}

@@ -59,3 +59,195 @@ def test_no_smaller_set_produces_the_row(rows: frozenset[tuple[str, Row]], view:
     assert {name: db.rows(name) for name in ("edge", "mark", view)} == {
         name: oracle.rows(name) for name in ("edge", "mark", view)
     }
+
+
+def test_the_closest_attempts(db: whence.Database) -> None:
+    assert str(db.why_not("open", ("a", "e"))) == (
+        "open('a', 'e') is not there\n"
+        "\n"
+        "open(x, y) :- reachable(x, y), !closed(y), x != y.\n"
+        "  at <rules>:6:1\n"
+        "  missing: reachable('a', 'e')\n"
+        "    reachable(x, y) :- link(x, y).\n"
+        "      at <rules>:4:1\n"
+        "      missing: link('a', 'e')\n"
+        "    reachable(x, y) :- link(x, z), reachable(z, y).\n"
+        "      at <rules>:5:1\n"
+        "      holds: link('a', 'b')\n"
+        "      missing: reachable('b', 'e')\n"
+        "\n"
+        "it would be there with 1 more row\n"
+        "  link('a', 'e')\n"
+        "  or link('a', 'd')\n"
+        "  or link('b', 'e')\n"
+        "  or link('b', 'd')\n"
+        "  or link('c', 'e')"
+    )
+
+
+def test_what_is_in_the_way(db: whence.Database) -> None:
+    answer = db.why_not("open", ("a", "c"))
+    assert str(answer).splitlines()[4:] == [
+        "  holds: reachable('a', 'c')",
+        "  blocked by: closed('c') is there",
+        "",
+        "no rows that come would produce it: what blocks it would have to go",
+    ]
+    (lack,) = answer.attempts[0].lacks
+    assert (lack.kind, lack.relation, lack.row) == ("blocked", "closed", ("c",))
+    assert answer.missing is None and answer.complete and answer.searched == 3
+
+
+def test_conditions_that_are_false(db: whence.Database) -> None:
+    text = str(db.why_not("open", ("a", "a")))
+    assert "\n  is false: x != y, with x = 'a', y = 'a'\n" in text
+    assert text.endswith("no set of up to 3 rows of known values would produce it")
+
+
+def test_rules_with_constants_and_computed_heads() -> None:
+    db = whence.connect()
+    db.rules("""
+        .decl n(x: number)
+        next(x + 1) :- n(x).
+        kind("even", x) :- n(x), x % 2 = 0.
+        kind("odd", x) :- n(x), x % 2 = 1.
+    """)
+    db.insert("n", [(1,), (2,)])
+    assert str(db.why_not("kind", ("odd", 2))).splitlines()[2:] == [
+        'kind("even", x) :- n(x), x % 2 = 0.',
+        "  at <rules>:4:9",
+        "  is false: it only gives kind('even', _)",
+        "",
+        'kind("odd", x) :- n(x), x % 2 = 1.',
+        "  at <rules>:5:9",
+        "  holds: n(2)",
+        "  is false: x % 2 = 1, with x = 2",
+        "",
+        "no set of up to 3 rows of known values would produce it",
+    ]
+    assert db.why_not("kind", ("odd", 5)).missing == frozenset([("n", (5,))])
+    # 0 is a value that is known, by a rule, and 4 is not.
+    assert db.why_not("next", (1,)).missing == frozenset([("n", (0,))])
+    answer = db.why_not("next", (5,))
+    assert answer.missing is None
+    assert "\n  holds: n(1)\n  gives: next(2) instead\n" in str(answer)
+
+
+def test_groups_that_have_another_value(db: whence.Database) -> None:
+    answer = db.why_not("total", ("a", 3))
+    assert "\n  gives: total('a', 2) instead\n" in str(answer)
+    assert answer.missing is not None and len(answer.missing) == 1
+    assert db.what_if(insert=by_table(answer.missing)).changes["total"][("a", 3)] == 1
+
+
+def test_in_the_words_of_sql() -> None:
+    db = whence.connect()
+    db.execute("""
+        CREATE TABLE person(name STRING PRIMARY KEY, town STRING NOT NULL);
+        CREATE TABLE pet(owner STRING NOT NULL, kind STRING NOT NULL);
+        CREATE MATERIALIZED VIEW lonely AS
+        SELECT name FROM person WHERE town = 'Oslo' AND NOT EXISTS (SELECT * FROM pet WHERE owner = name);
+        INSERT INTO person VALUES ('Ann', 'Oslo'), ('Bob', 'Rome');
+        INSERT INTO pet VALUES ('Ann', 'cat');
+    """)
+    words = "SELECT name FROM person WHERE town = 'Oslo' AND NOT EXISTS (SELECT * FROM pet WHERE owner = name)"
+    assert str(db.why_not("lonely", ("Ann",))).splitlines()[2:6] == [
+        words,
+        "  at <sql>:5:16",
+        "  holds: person('Ann', 'Oslo')",
+        "  blocked by: pet('Ann', 'cat') is there",
+    ]
+    # Bob's key is taken, so that nothing that comes would help; Cid's is not.
+    assert db.why_not("lonely", ("Bob",)).missing is None
+    assert db.why_not("lonely", ("Cid",)).missing == frozenset([("person", ("Cid", "Oslo"))])
+
+
+def test_some_columns_only(db: whence.Database) -> None:
+    answer = db.why_not("reachable", {"x": "c"})
+    assert str(answer).startswith("reachable('c', _) is not there")
+    assert answer.missing is not None
+    assert {row[0] for _, row in answer.missing} == {"c"}
+
+
+def test_a_row_of_a_table(db: whence.Database) -> None:
+    answer = db.why_not("link", ("a", "z"))
+    assert answer.attempts == ()
+    assert answer.missing == frozenset([("link", ("a", "z"))])
+    assert str(answer) == "link('a', 'z') is not there\n\nit would be there with 1 more row\n  link('a', 'z')"
+    assert db.why_not("link", ("z", None)).missing is None
+
+
+def test_two_rows_where_one_is_not_enough() -> None:
+    db = whence.connect()
+    db.rules("""
+        .decl flight(a: symbol, b: symbol)
+        .decl permit(who: symbol, place: symbol)
+        visits(w, b) :- permit(w, b), permit(w, a), flight(a, b).
+    """)
+    db.insert("flight", [("x", "y")])
+    db.insert("permit", [("w", "z")])
+    assert db.why_not("visits", ("w", "y")).missing == frozenset([("permit", ("w", "y")), ("flight", ("z", "y"))])
+    assert db.why_not("visits", ("v", "y")).missing == frozenset([("permit", ("v", "y")), ("permit", ("v", "x"))])
+
+
+def test_one_place_among_a_million_rows() -> None:
+    """No link leads there directly, and of all places that could be added only one makes the chain whole."""
+    db = whence.connect()
+    db.rules("""
+        .decl place(x: number)
+        step(x, y) :- place(x), place(y), y = x + 1.
+        reachable(x, y) :- step(x, y).
+        reachable(x, y) :- step(x, z), reachable(z, y).
+    """)
+    db.insert("place", [(n,) for n in range(2_000) if n != 700])
+    answer = db.why_not("reachable", (650, 800))
+    assert answer.complete
+    assert answer.missing == frozenset([("place", (700,))])
+    assert answer.others == ()
+
+
+def test_a_link_between_two_islands() -> None:
+    """It begins somewhere that is reachable, and ends where the other place can be reached from."""
+    db = whence.connect()
+    db.rules("""
+        .decl link(src: number, dst: number)
+        .decl gate(x: number)
+        reachable(x, y) :- link(x, y).
+        reachable(x, y) :- link(x, z), reachable(z, y).
+        trip(x, y) :- link(x, a), reachable(a, g), gate(g), link(g, b), reachable(b, y).
+    """)
+    db.insert("link", [(n, (n + 1) % 400) for n in range(400)] + [(n, n + 1) for n in range(5_000, 5_100)])
+    db.insert("gate", [(300,)])
+    answer = db.why_not("trip", (3, 5_090))
+    assert answer.missing is not None and len(answer.missing) == 1
+    ((_, (start, end)),) = answer.missing
+    assert isinstance(start, int) and isinstance(end, int)
+    assert start < 400 and 5_000 <= end <= 5_090
+
+
+def test_a_search_that_takes_too_long(db: whence.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    db.rules("far(x, y) :- reachable(x, a), reachable(b, c), reachable(d, y), a != b, c != d.")
+    monkeypatch.setattr("whence.explain.changes.why_not.STEPS", 30)
+    answer = db.why_not("far", ("q", "r"))
+    assert not answer.complete and answer.missing is None
+    assert str(answer).splitlines()[-1] in (
+        "the search for rows that would produce it took too long",
+        "no set of up to 1 row would produce it; for more, the search took too long",
+    )
+
+
+@pytest.mark.parametrize(
+    ("view", "row", "words"),
+    [
+        ("reachable", ("a", "c"), "reachable('a', 'c') is there, so that nothing is missing"),
+        ("reachable", ("a", None), "is there, so that nothing is missing\nhint: db.why(...) tells why it is there"),
+        ("reach", ("a", "c"), "there is no relation 'reach'\nhint: did you mean 'reachable'?"),
+        ("reachable", ("a",), "'reachable' has columns 'x', 'y', and the row asked about has 1 value: ('a',)"),
+        ("total", ("a", "many"), "column 'y' is BIGINT, and 'many' does not fit"),
+        ("reachable", "ac", "a row of 'reachable' is a tuple or a dict, not 'ac'"),
+    ],
+)
+def test_bad_questions(db: whence.Database, view: str, row: object, words: str) -> None:
+    with pytest.raises(whence.WhenceError) as error:
+        db.why_not(view, row)
+    assert words in str(error.value)

@@ -97,4 +97,6 @@ def test_aggregates(db: Database) -> None:
     best, reasons = proved(db, "best", ("a", 1))
     worse = Derivation(reasons[best].ways[0].rule, (("a", "c", 2),))
     link = ("link", ("a", "c", 2))
-    refused(db, best, {best: replace(reasons[best], ways=(worse,)), link: Reason(Kind.BASE)}, "no member with the value 1")
+    refused(
+        db, best, {best: replace(reasons[best], ways=(worse,)), link: Reason(Kind.BASE)}, "no member with the value 1"
+    )

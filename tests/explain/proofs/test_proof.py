@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -50,10 +52,7 @@ def test_negation_and_aggregates(db: Database) -> None:
         "└─ absent: reachable('d', _)"
     )
     assert str(db.why("degree", ("c", None))) == (
-        "degree('c', 2)\n"
-        "│  of degree(x, count<*>) :- link(x, _).   [net.dl:5:1]\n"
-        "├─ link('c', 'a')\n"
-        "└─ link('c', 'd')"
+        "degree('c', 2)\n│  of degree(x, count<*>) :- link(x, _).   [net.dl:5:1]\n├─ link('c', 'a')\n└─ link('c', 'd')"
     )
 
 
@@ -205,7 +204,9 @@ def test_errors_in_words(db: Database) -> None:
         db.why("reachable", ("d", None))
     with pytest.raises(UnknownNameError, match="there is no relation 'reachabel'\nhint: did you mean 'reachable'"):
         db.why("reachabel", ("d", "a"))
-    with pytest.raises(DataError, match=r"'reachable' has columns 'x', 'y', and the row asked about has 1 value: \('a',\)"):
+    with pytest.raises(
+        DataError, match=r"'reachable' has columns 'x', 'y', and the row asked about has 1 value: \('a',\)"
+    ):
         db.why("reachable", ("a",))
     with pytest.raises(DataError, match=r"column 'x' is STRING, and 1 does not fit.*in the row asked about"):
         db.why("reachable", (1, "a"))
@@ -245,7 +246,7 @@ def test_the_formula_and_when_it_is_too_long(db: Database) -> None:
         proof.formula()
     first = proof.supports(limit=7)
     assert [len(support) for support in first] == [1, 2, 2, 2, 2, 2, 2]
-    assert first.complete  # type: ignore[attr-defined]
+    assert first.complete
 
 
 def test_the_reference_engine_answers_too() -> None:
@@ -255,3 +256,12 @@ def test_the_reference_engine_answers_too() -> None:
     db.delete("e", [(2, 1)])
     with pytest.raises(DataError, match=r"p\(1, 1\) is not there"):
         db.why("p", (1, 1))
+
+
+def test_the_picture_in_the_documentation_is_what_comes_out() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    first = re.findall(r"```python\n(.*?)```", (docs / "why.md").read_text(), re.DOTALL)[0]
+    names: dict[str, Any] = {}
+    exec(first, names)  # noqa: S102 - the project's own documentation
+    picture = docs / "images" / "why.svg"
+    assert names["db"].why("open", ("a", "d")).svg() == picture.read_text(), f"{picture.name} is of an earlier day"

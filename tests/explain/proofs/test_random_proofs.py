@@ -55,3 +55,16 @@ def test_programs_without_recursion(first: int) -> None:
         except Exception as error:
             raise AssertionError(f"seed {seed}") from error
     assert proved > BLOCK
+
+
+@pytest.mark.parametrize(("seed", "maintenance"), [(1004, "dred"), (1270, "recompute")])
+def test_rows_that_held_a_min_or_max_of_before(seed: int, maintenance: str) -> None:
+    """Rows without an aggregate that pass on a value which has improved since."""
+    _, engine, analysis = recursive_engine(seed, maintenance)
+    assert prove_everything(engine, analysis, FUNCTIONS)
+
+
+@pytest.mark.parametrize("seed", [1065, 1283])
+def test_arguments_of_types_that_never_meet(seed: int) -> None:
+    engine, analysis = counted_engine(seed)
+    assert prove_everything(engine, analysis, {})

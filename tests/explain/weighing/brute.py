@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
+from math import prod
 
 from whence.analysis.analyze import Analysis
 from whence.engines.engine import Functions
@@ -49,16 +50,15 @@ class World:
     def smallest_cut(self, fact: Fact) -> int | None:
         """How many rows it has."""
         everything = frozenset(self.facts)
-        return min((len(cut) for cut in self.subsets() if not self.holds(fact, everything - cut)), default=None)
+        return next((len(cut) for cut in self.subsets() if not self.holds(fact, everything - cut)), None)
 
     def probability(self, fact: Fact, chances: Mapping[Fact, float]) -> float:
         total = 0.0
-        for subset in self.subsets():
-            weight = 1.0
-            for each in self.facts:
-                chance = chances.get(each, 1.0)
-                weight *= chance if each in subset else 1.0 - chance
-            if weight and self.holds(fact, subset):
+        uncertain = [each for each in self.facts if chances.get(each, 1.0) < 1.0]
+        for world in product((True, False), repeat=len(uncertain)):
+            gone = {each for each, there in zip(uncertain, world, strict=True) if not there}
+            weight = prod(chances[each] if each not in gone else 1.0 - chances[each] for each in uncertain)
+            if weight and self.holds(fact, set(self.facts) - gone):
                 total += weight
         return total
 

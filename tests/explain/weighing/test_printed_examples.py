@@ -9,6 +9,7 @@ import pytest
 import whence
 from whence.database import Database
 from whence.errors import StratificationError
+from whence.model.types import Row
 
 REACH = """
   CREATE TABLE edge(src INT NOT NULL, dst INT NOT NULL);
@@ -67,7 +68,11 @@ def test_provenance_after_reduction() -> None:
       r3(a, c) :- r1(a, b), r2(b, c).
       r("a1", "b", "c1"). r("a1", "b", "c2"). r("a2", "b", "c2").
     """)
-    names = {("r", ("a1", "b", "c1")): "t1", ("r", ("a1", "b", "c2")): "t2", ("r", ("a2", "b", "c2")): "t3"}
+    names: dict[tuple[str, Row], str] = {
+        ("r", ("a1", "b", "c1")): "t1",
+        ("r", ("a1", "b", "c2")): "t2",
+        ("r", ("a2", "b", "c2")): "t3",
+    }
     reduced = {
         row: {frozenset(names[fact] for fact in support) for support in db.why("r3", row).supports(all=True)}
         for row in db.rows("r3")

@@ -42,27 +42,28 @@ PROGRAMS = {
         left(x) :- more(x), !shut(x).
     """,
 }
+Rows = set[tuple[int, ...]]
 NODE = st.integers(0, 2)
 LINKS = st.sets(st.tuples(NODE, NODE, st.integers(0, 3)), max_size=5)
 NODES = st.sets(st.tuples(NODE), max_size=2)
 
 
-def database(program: str, link: object, node: object, shut: object) -> Database:
+def database(program: str, link: Rows, node: Rows, shut: Rows) -> Database:
     db = whence.connect()
     db.execute("CREATE TABLE link(a INT NOT NULL, b INT NOT NULL, c INT NOT NULL);")
     db.execute("CREATE TABLE node(a INT NOT NULL); CREATE TABLE shut(a INT NOT NULL)")
     db.rules(PROGRAMS[program])
     with db.batch() as batch:
         for name, rows in (("link", link), ("node", node), ("shut", shut)):
-            batch.insert(name, sorted(rows))  # type: ignore[type-var] # sets of rows
+            batch.insert(name, sorted(rows))
     return db
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(link=LINKS, node=NODES, shut=NODES, data=st.data())
 def test_what_is_told_is_what_trying_gives(
-    program: str, link: set[object], node: set[object], shut: set[object], data: st.DataObject
+    program: str, link: Rows, node: Rows, shut: Rows, data: st.DataObject
 ) -> None:
     with database(program, link, node, shut) as db:
         inside = session(db)
@@ -74,12 +75,14 @@ def test_what_is_told_is_what_trying_gives(
                 assert db.critical(view, asked) == world.critical((view, row))
                 smallest = world.smallest_cut((view, row))
                 if smallest is None:
-                    with pytest.raises(UnsupportedError, match="a smallest set of base rows .* was not found"):
+                    with pytest.raises(UnsupportedError, match=r"was not found in time|is there without any base row"):
                         db.cut(view, asked)
                 else:
                     cut = db.cut(view, asked)
                     assert len(cut) == smallest and not world.holds((view, row), set(world.facts) - cut)
-                uncertain = data.draw(st.lists(st.sampled_from(world.facts), unique=True, max_size=4)) if world.facts else []
+                uncertain = (
+                    data.draw(st.lists(st.sampled_from(world.facts), unique=True, max_size=4)) if world.facts else []
+                )
                 chances: dict[str, dict[object, float]] = {}
                 for fact in uncertain:
                     chances.setdefault(fact[0], {})[fact[1]] = 0.25
@@ -121,7 +124,7 @@ def test_many_supports_are_cut_short_and_say_so(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("whence.explain.weighing.weighing.TRIES", 2_000)
     with reach(LINEAR, grid(9)) as db:
         supports = db.why("reach", (0, 80)).supports(all=True)
-        assert not supports.complete  # type: ignore[attr-defined]
+        assert not supports.complete
         assert all(len(support) == 16 for support in supports)
 
 
@@ -157,14 +160,12 @@ def test_semirings_by_name() -> None:
 def test_questions_that_are_refused_in_words() -> None:
     db = database("aggregates", {(0, 1, 1)}, set(), set())
     with pytest.raises(DataError, match=r"a probability is a number from 0 to 1, not 1.5, for link\(0, 1, 1\)"):
-        db.probability("busy", (0,), {"link": {(0, 1, 1): 1.5}}) if db.rows("busy") else db.probability(
-            "degree", (0, 1), {"link": {(0, 1, 1): 1.5}}
-        )
+        db.probability("degree", (0, 1), {"link": {(0, 1, 1): 1.5}})
     with pytest.raises(DataError, match=r"link\(5, 5, 5\) is not there"):
         db.probability("degree", (0, 1), {"link": {(5, 5, 5): 0.5}})
     with pytest.raises(DataError, match="'degree' is a view"):
         db.probability("degree", (0, 1), {"degree": 0.5})
-    with pytest.raises(TypeMismatchError, match="values for base rows come as a dict of tables, not as 0.5"):
+    with pytest.raises(TypeMismatchError, match=r"values for base rows come as a dict of tables, not as 0\.5"):
         db.probability("degree", (0, 1), 0.5)
     with pytest.raises(UnsupportedError, match="there is no semiring 'viterby'\nhint: did you mean 'viterbi'"):
         db.evaluate("degree", "viterby")

@@ -15,6 +15,7 @@ from whence.cli.files import read_source
 from whence.cli.run import SUFFIXES, load, working
 from whence.cli.shell.inputs import Kind, kind_of, pieces
 from whence.cli.shell.running import Shell
+from whence.cli.targets import check_kept_here
 from whence.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -100,5 +101,6 @@ def _database(path: Path | None) -> Iterator[Database]:
                 load(db, source)
             yield db
     else:
+        check_kept_here(path)
         with connect(path) as db:
             yield db

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +16,7 @@ from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.engines.spark.absorption import RebuildError
 from whence.engines.spark.components import ComponentPlan, plan_for
 from whence.engines.spark.contents import Contents
+from whence.engines.spark.effects import Effects, of_tables
 from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.fetching import Fetcher
 from whence.engines.spark.followed import Cluster, Derivation, Followed, small_delta
@@ -28,8 +28,6 @@ from whence.engines.spark.proving import SparkEvidence
 from whence.engines.spark.recursive import FAILING
 from whence.engines.spark.registry import (
     COUNTS,
-    Appended,
-    Changed,
     Home,
     Registry,
     Replaced,
@@ -43,18 +41,6 @@ from whence.model.program import Program
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
-
-
-@dataclass
-class Effects:
-    """What follows from a change: what readers see, and what changes in the states."""
-
-    seen: dict[str, Delta] = field(default_factory=dict)
-    states: dict[str, StateChange] = field(default_factory=dict)
-
-    def add(self, followed: Followed) -> None:
-        self.seen.update((name, delta) for name, delta in followed.seen.items() if delta)
-        self.states.update(followed.states)
 
 
 class SparkEngine:
@@ -87,7 +73,7 @@ class SparkEngine:
         kept = kept_components(self._analysis, self._functions, analysis, functions)
         registry = Registry(self.spark, self._home, self._paging)
         plans: dict[tuple[str, ...], ComponentPlan] = {}
-        effects = _of_tables(update)
+        effects = of_tables(update)
         built: dict[str, StateChange] = {}
         # What new relations hold at first.
         contents: dict[str, Delta] = {}
@@ -241,7 +227,7 @@ class SparkEngine:
 
     def _effects(self, update: Update) -> Effects:
         """What follows from an update, component by component; nothing of it has happened yet."""
-        effects = _of_tables(update)
+        effects = of_tables(update)
         for component in self._analysis.components:
             plan = self._plans.get(component.relations)
             if plan is not None:
@@ -393,14 +379,6 @@ class SparkEngine:
             self.unwritten.setdefault(name, []).append(change)
         self.registry.forget()
         self._ledger.end()
-
-
-def _of_tables(update: Update) -> Effects:
-    """What an update does to the tables themselves."""
-    effects = Effects({name: delta for name, delta in update.deltas.items() if delta})
-    for name, delta in effects.seen.items():
-        effects.states[name] = Appended(delta.frame, delta.rows) if isinstance(delta, FrameDelta) else Changed(delta)
-    return effects
 
 
 def _is_redefined(name: str, before: Analysis, after: Analysis) -> bool:

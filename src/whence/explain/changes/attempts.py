@@ -10,12 +10,15 @@ from typing import TypeAlias
 
 from whence.analysis.order import Absent, Define, Match, Test
 from whence.engines.reference.terms import as_term
-from whence.explain.changes.openings import Environment, OpenRule
-from whence.explain.changes.world import LimitReachedError, World
+from whence.errors import UnsupportedError
+from whence.explain.changes.cells import Environment
+from whence.explain.changes.contents import LimitReachedError
+from whence.explain.changes.rules import ReadyRule, Rules
+from whence.explain.changes.world import World
 from whence.explain.proofs.words import Pattern, fact_text, is_made, place, rule_words, words_of
 from whence.functions.text import shown
 from whence.lang.datalog.write_terms import term_text
-from whence.model.rules import Atom, Rule
+from whence.model.rules import Atom
 from whence.model.terms import Aggregate, Term, Variable, Wildcard, variables
 
 Kind: TypeAlias = OneOf["missing", "blocked", "false", "differs", "open"]
@@ -57,40 +60,38 @@ class _Way:
 class Attempts:
     def __init__(self, world: World) -> None:
         self._world = world
+        self._rules = Rules(world)
 
     def at(self, relation: str, row: Pattern, above: frozenset[str] = frozenset()) -> tuple[Attempt, ...]:
         """One for each rule. Views in `above` are not looked into again."""
-        rules = [rule for rule in self._world.rules.get(relation, ()) if rule.sign > 0]
-        return tuple(self._attempt(rule, row, above | {relation}) for rule in rules)
+        if self._world.is_table(relation):
+            return ()
+        return tuple(self._attempt(rule, row, above | {relation}) for rule in self._rules.of(relation))
 
-    def _attempt(self, rule: Rule, row: Pattern, above: frozenset[str]) -> Attempt:
-        rewritten = OpenRule(rule, self._world)
-        words = rule_words(rule), place(rule.span)
-        start = rewritten.begin(row)
+    def _attempt(self, rule: ReadyRule, row: Pattern, above: frozenset[str]) -> Attempt:
+        words = rule_words(rule.rule), place(rule.rule.span)
+        start = rule.begin(row)
         if start is None:
-            return Attempt(*words, (), (self._other_head(rewritten),))
+            return Attempt(*words, (), (self._other_head(rule),))
         try:
-            way = self._closest(rewritten, row, start)
-        except LimitReachedError:
+            way = self._closest(rule, row, start)
+        except (LimitReachedError, UnsupportedError):
             return Attempt(*words, (), (Lack("open", "there was too much to look at"),))
-        lacks = tuple(self._lack(rewritten, at, way, above) for at in sorted(way.failed))
+        lacks = tuple(self._lack(rule, at, way, above) for at in sorted(way.failed))
         if not lacks:
-            lacks = (self._differs(rewritten, row),)
-        return Attempt(*words, tuple(self._held(rewritten, way)), lacks)
+            lacks = (self._differs(rule, row, way.values),)
+        return Attempt(*words, tuple(self._held(rule, way)), lacks)
 
-    def _closest(self, rule: OpenRule, row: Pattern, start: Environment) -> _Way:
+    def _closest(self, rule: ReadyRule, row: Pattern, start: Environment) -> _Way:
         """The way with the fewest steps that fail, and of these the first."""
         begin = _Way(start, tuple(range(len(rule.steps))))
         for failures in range(len(rule.steps) + 1):
-            first = next(self._ways(rule, begin, failures), None)
-            for way in islice(self._ways(rule, begin, failures), _ROWS_TRIED) if first is not None else ():
-                if rule.gives(row, way.values) or way.failed:
-                    return way
-            if first is not None and (not first.failed or failures == len(rule.steps)):
-                return first
+            ways = list(islice(self._ways(rule, begin, failures), _ROWS_TRIED))
+            if ways:
+                return next((way for way in ways if way.failed or rule.gives(row, way.values)), ways[0])
         return begin
 
-    def _ways(self, rule: OpenRule, way: _Way, failures: int) -> Iterator[_Way]:
+    def _ways(self, rule: ReadyRule, way: _Way, failures: int) -> Iterator[_Way]:
         self._world.step()
         for at in way.waiting:
             holds = rule.holds(at, way.values)
@@ -114,17 +115,17 @@ class Attempts:
         if failures:
             yield from self._ways(rule, replace(way, waiting=rest, failed=(*way.failed, at)), failures - 1)
 
-    def _held(self, rule: OpenRule, way: _Way) -> Iterator[str]:
+    def _held(self, rule: ReadyRule, way: _Way) -> Iterator[str]:
         for at in sorted(way.held):
             step = rule.steps[at]
             assert isinstance(step, Match)
             if not is_made(step.atom.relation):
-                yield fact_text(step.atom.relation, rule.pattern(at, way.values))
+                yield fact_text(step.atom.relation, rule.atom(at).pattern(way.values))
 
-    def _lack(self, rule: OpenRule, at: int, way: _Way, above: frozenset[str]) -> Lack:
+    def _lack(self, rule: ReadyRule, at: int, way: _Way, above: frozenset[str]) -> Lack:
         match rule.steps[at]:
             case Match(atom):
-                return self._missing(atom.relation, rule.pattern(at, way.values), above)
+                return self._missing(atom.relation, rule.atom(at).pattern(way.values), above)
             case Absent(atom):
                 return self._blocked(rule, atom, way.values)
             case Test(literal):
@@ -143,7 +144,7 @@ class Attempts:
             return Lack("missing", words or fact_text(relation, row), relation, row, deeper)
         return Lack("missing", fact_text(relation, row), relation, row, deeper)
 
-    def _blocked(self, rule: OpenRule, atom: Atom, values: Environment) -> Lack:
+    def _blocked(self, rule: ReadyRule, atom: Atom, values: Environment) -> Lack:
         columns = self._world.relations[atom.relation].columns
         wanted = [
             None if isinstance(term, Wildcard) else rule.scope.compute(term, column.type)(values)
@@ -158,25 +159,26 @@ class Attempts:
 
     def _behind(self, relation: str, row: Pattern) -> tuple[str, ...]:
         """What a user knows of the rows that make a row of a relation without a name."""
-        for rule in self._world.rules[relation]:
-            rewritten = OpenRule(rule, self._world)
-            start = rewritten.begin(row)
+        for rule in self._rules.of(relation):
+            start = rule.begin(row)
             if start is not None:
-                way = next(self._ways(rewritten, _Way(start, tuple(range(len(rewritten.steps)))), 0), None)
+                way = next(self._ways(rule, _Way(start, tuple(range(len(rule.steps)))), 0), None)
                 if way is not None and way.held:
-                    return tuple(self._held(rewritten, way))
+                    return tuple(self._held(rule, way))
         return (fact_text(relation, row),)
 
-    def _differs(self, rule: OpenRule, row: Pattern) -> Lack:
+    def _differs(self, rule: ReadyRule, row: Pattern, values: Environment) -> Lack:
         """Everything holds, and what comes out is another row."""
         relation = rule.rule.head.relation
+        if not rule.rule.aggregates and (given := rule.head_row(values)) is not None:
+            return Lack("differs", fact_text(relation, given), relation, given)
         fixed = {at: value for at, value in enumerate(row) if value is not ... and at not in rule.rule.aggregates}
         found = next(iter(self._world.contents.matching(relation, tuple(fixed), tuple(fixed.values()))), None)
         if found is None:
-            return Lack("differs", "what the rule computes is not this row")
+            return Lack("false", "there is no such group")
         return Lack("differs", fact_text(relation, found), relation, found)
 
-    def _other_head(self, rule: OpenRule) -> Lack:
+    def _other_head(self, rule: ReadyRule) -> Lack:
         gives = tuple(
             rule.scope.compute(term, column.type)({}) if _is_fixed(term) else ...
             for term, column in zip(rule.head, rule.columns, strict=True)

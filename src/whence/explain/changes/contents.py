@@ -6,14 +6,19 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from whence.engines.evidence import Contents as Rows
 from whence.engines.evidence import Evidence
 from whence.engines.local.proving import LocalEvidence
 from whence.model.types import Row
 
 # Whoever has looked rows up by the same columns for so many seconds is better off with an index.
-_WORTH_AN_INDEX = 0.02
+_WORTH_AN_INDEX = 0.5
 
 _NOTHING: Mapping[Row, int] = {}
+
+
+class LimitReachedError(Exception):
+    """The question may not take so long, or so many rows."""
 
 
 class Contents:
@@ -21,14 +26,18 @@ class Contents:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._relations: dict[str, Rows] = {}
         self._spent: dict[tuple[str, tuple[int, ...]], float] = {}
         self._indexes: dict[tuple[str, tuple[int, ...]], dict[Row, dict[Row, int]]] = {}
 
     def count(self, relation: str, row: Row) -> int:
-        return max(self._evidence.contents(relation).count(row), 0)
+        rows = self._of(relation)
+        return max(self._evidence.gather(lambda: rows.count(row)), 0)
 
     def rows(self, relation: str) -> Iterator[Row]:
-        return (row for row, count in self._evidence.contents(relation).matching((), ()).items() if count > 0)
+        rows = self._of(relation)
+        found = self._evidence.gather(lambda: rows.matching((), ()))
+        return (row for row, count in found.items() if count > 0)
 
     def matching(self, relation: str, positions: tuple[int, ...], key: Row) -> Mapping[Row, int]:
         """The rows that hold these values at the positions; all of them where there are no positions."""
@@ -41,11 +50,18 @@ class Contents:
             count = self.count(relation, row)
             return {row: count} if count else _NOTHING
         started = time.perf_counter()
-        found = self._evidence.contents(relation).matching(positions, key[0] if len(key) == 1 else key)
+        rows = self._of(relation)
+        found = self._evidence.gather(lambda: rows.matching(positions, key[0] if len(key) == 1 else key))
         spent = self._spent[place] = self._spent.get(place, 0.0) + time.perf_counter() - started
         if spent > _WORTH_AN_INDEX and positions and isinstance(self._evidence, LocalEvidence):
-            self._indexes[place] = _indexed(self._evidence.contents(relation).matching((), ()), positions)
+            self._indexes[place] = _indexed(rows.matching((), ()), positions)
         return {row: count for row, count in found.items() if count > 0}
+
+    def _of(self, relation: str) -> Rows:
+        found = self._relations.get(relation)
+        if found is None:
+            found = self._relations[relation] = self._evidence.contents(relation)
+        return found
 
 
 def _indexed(rows: Mapping[Row, int], positions: Iterable[int]) -> dict[Row, dict[Row, int]]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from whence.analysis.order import Match
-from whence.engines.reference.tables import Table
-from whence.engines.reference.terms import Computed
-from whence.errors import EvaluationError
-from whence.explain.changes.openings import Environment, OpenRule
-from whence.explain.changes.world import LimitReachedError, World
+from whence.engines.local.recursive.matching import Matcher
+from whence.errors import UnsupportedError
+from whence.explain.changes.contents import Contents, LimitReachedError
+from whence.explain.changes.world import World
+from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact
-from whence.model.rules import Atom
-from whence.model.terms import Aggregate
+from whence.incremental.keyed import Key
 from whence.model.types import Row
 
 
-def dependents(world: World, facts: list[Fact]) -> tuple[dict[str, set[Row]], bool]:
+def dependents(world: World, backwards: Backwards, facts: list[Fact]) -> tuple[dict[str, set[Row]], bool]:
     """The rows that are there and have a derivation in which one of the facts takes part, by view; and whether these
     are all, which they are not where the world has reached its limit.
 
@@ -25,85 +23,71 @@ def dependents(world: World, facts: list[Fact]) -> tuple[dict[str, set[Row]], bo
     """
     found: dict[str, set[Row]] = {}
     try:
-        _follow(world, list(facts), found)
-    except LimitReachedError:
+        _follow(world, _readers(world, backwards), list(facts), found)
+    except (LimitReachedError, UnsupportedError):
+        # One of steps and time, or of what is brought from a cluster.
         return found, False
     return found, True
 
 
-def _follow(world: World, todo: list[Fact], found: dict[str, set[Row]]) -> None:
-    readers = _readers(world)
+def _follow(world: World, readers: Mapping[str, list[_Reader]], todo: list[Fact], found: dict[str, set[Row]]) -> None:
     while todo:
         world.step()
         relation, row = todo.pop()
         for reader in readers.get(relation, ()):
+            known = found.setdefault(reader.relation, set())
             for head in reader.heads(row):
-                known = found.setdefault(reader.relation, set())
                 if head not in known:
                     known.add(head)
                     todo.append((reader.relation, head))
 
 
-def _readers(world: World) -> dict[str, list[_Reader]]:
-    """Per relation, the atoms that read it."""
+def _readers(world: World, backwards: Backwards) -> dict[str, list[_Reader]]:
+    """Per relation, the atoms that read it, in rules that add rows."""
     readers: dict[str, list[_Reader]] = {}
-    for rules in world.rules.values():
-        for rule in rules:
-            if rule.sign > 0 and any(isinstance(literal, Atom) for literal in rule.body):
-                rewritten = OpenRule(rule, world)
-                for at, step in enumerate(rewritten.steps):
-                    if isinstance(step, Match):
-                        readers.setdefault(step.atom.relation, []).append(_Reader(rewritten, at, world))
+    sources = {name: _Source(world.contents, name) for name in world.relations}
+    for name in world.rules:
+        for matcher in backwards.matchers(name):
+            for place, relation in enumerate(matcher.positive):
+                if matcher.rule.sign > 0:
+                    reader = _Reader(matcher, place, world.contents, sources, is_signed=backwards.is_signed(name))
+                    readers.setdefault(relation, []).append(reader)
     return readers
+
+
+class _Source:
+    """A relation as matchers look it up."""
+
+    def __init__(self, contents: Contents, relation: str) -> None:
+        self._contents = contents
+        self._relation = relation
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        values = key if len(positions) != 1 else (key,)
+        assert isinstance(values, tuple), "only the key of one column is a bare value"
+        return self._contents.matching(self._relation, positions, values)
 
 
 class _Reader:
     """One atom of a rule: from a row for it to the rows that the rule gives then."""
 
-    def __init__(self, rule: OpenRule, at: int, world: World) -> None:
-        self.relation = rule.rule.head.relation
-        self._rule = rule
-        self._at = at
-        self._world = world
-        self._rest = tuple(each for each in range(len(rule.steps)) if each != at)
-        self._plain: list[tuple[int, Computed]] = [
-            (position, rule.scope.compute(term, column.type))
-            for position, (term, column) in enumerate(zip(rule.head, rule.columns, strict=True))
-            if not isinstance(term, Aggregate)
-        ]
-        self._is_aggregated = len(self._plain) < len(rule.head)
+    def __init__(
+        self, matcher: Matcher, place: int, contents: Contents, sources: Mapping[str, _Source], *, is_signed: bool
+    ) -> None:
+        self.relation = matcher.relation
+        self._matcher = matcher
+        self._place = place
+        self._contents = contents
+        self._sources = sources
+        # Where rules take away, not all rows that others give are there.
+        self._is_signed = is_signed
+        aggregates = matcher.rule.aggregates
+        arity = len(matcher.rule.head.terms)
+        self._group = tuple(at for at in range(arity) if at not in aggregates) if aggregates else None
 
     def heads(self, row: Row) -> Iterator[Row]:
-        for values in self._rule.given(self._at, Table({row: 1})):
-            for complete in self._complete(values, self._rest):
-                yield from self._rows(complete)
-
-    def _complete(self, values: Environment, waiting: tuple[int, ...]) -> Iterator[Environment]:
-        """All ways to satisfy what is left of the body by rows that are there."""
-        rule = self._rule
-        for at in waiting:
-            try:
-                holds = rule.holds(at, values)
-            except EvaluationError:
-                return
-            if holds is not None:
-                after, is_true = holds
-                if is_true:
-                    yield from self._complete(after, tuple([each for each in waiting if each != at]))
-                return
-        if not waiting:
-            yield values
-            return
-        atoms = [at for at in waiting if rule.can_match(at, values)]
-        at = min(atoms, key=lambda each: rule.unbound(each, values))
-        rest = tuple([each for each in waiting if each != at])
-        for after in rule.matches(at, values):
-            yield from self._complete(after, rest)
-
-    def _rows(self, values: Environment) -> Iterator[Row]:
-        key = tuple([compute(values) for _, compute in self._plain])
-        if self._is_aggregated:
-            positions = tuple([position for position, _ in self._plain])
-            yield from self._world.contents.matching(self.relation, positions, key)
-        elif self._world.contents.count(self.relation, key):
-            yield key
+        for found in self._matcher.through(self._place, row, self._sources):
+            if self._group is not None:
+                yield from self._contents.matching(self.relation, self._group, found.head)
+            elif not self._is_signed or self._contents.count(self.relation, found.head):
+                yield found.head

@@ -11,6 +11,7 @@ from whence.explain.changes.dependents import dependents
 from whence.explain.changes.what_if import what_if
 from whence.explain.changes.wording import change_lines, json_row
 from whence.explain.changes.world import World
+from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.words import Pattern, fact_text
 from whence.explain.wording import amount
 from whence.model.schema import Relation, is_auxiliary
@@ -76,8 +77,9 @@ class Impact:
             yield from (f"  {line}" for line in change_lines(self.relations[name], delta))
 
 
-def impact(session: Session, contents: Contents, table: Relation, row: Pattern) -> Impact:
+def impact(session: Session, backwards: Backwards, table: Relation, row: Pattern) -> Impact:
     """Raises where no row matches."""
+    contents = Contents(backwards.evidence)
     wanted = {at: value for at, value in enumerate(row) if value is not ...}
     counts = contents.matching(table.name, tuple(wanted), tuple(wanted.values()))
     found = sorted(counts, key=row_order(table))
@@ -86,8 +88,8 @@ def impact(session: Session, contents: Contents, table: Relation, row: Pattern) 
     copies = [each for each in found for _ in range(counts[each])]
     changes = what_if(session, [Delete(table, copies, ignore_missing=False)]).changes
     definitions = session.definitions
-    world = World(contents, definitions.relations, definitions.rules, definitions.functions, STEPS, SECONDS)
-    depend, is_complete = dependents(world, [(table.name, each) for each in found])
+    world = World(contents, definitions.analysis, definitions.functions, STEPS, SECONDS)
+    depend, is_complete = dependents(world, backwards, [(table.name, each) for each in found])
     views = [name for name in definitions.visible if name in definitions.views]
     return Impact(
         relation=table.name,

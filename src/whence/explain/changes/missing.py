@@ -7,19 +7,23 @@ States with nothing left to derive are candidates, and count once it was seen th
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import NamedTuple, TypeAlias
 
-from whence.explain.changes.openings import OpenRule
-from whence.explain.changes.world import LimitReachedError, World
+from whence.errors import UnsupportedError
+from whence.explain.changes.contents import LimitReachedError
+from whence.explain.changes.openings import Openings
+from whence.explain.changes.world import World
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import Pattern
 
-# Once a set was found, so many steps are left for others of its size.
+# Once a set was found, so many steps are left for others of its size; none if to see that it is one took so long.
 _STEPS_FOR_OTHERS = 5_000
+_SECONDS_FOR_OTHERS = 0.2
 # So many successors of a state come before other states have their turn.
 _AT_ONCE = 32
 
@@ -49,22 +53,24 @@ class Search:
         self._produces = produces
         self._largest = largest
         self._wanted = wanted
-        self._rules: dict[str, list[OpenRule]] = {}
+        self._openings = Openings(world)
 
     def run(self, goal: tuple[str, Pattern]) -> Found:
         found = Found()
         try:
             for size in range(1, self._largest + 1):
                 for candidate in self._candidates(goal, size):
+                    started = time.perf_counter()
                     if self._produces(candidate):
                         found.sets.append(candidate)
                         self._world.hurry(_STEPS_FOR_OTHERS)
-                        if len(found.sets) == self._wanted:
+                        is_slow = time.perf_counter() - started > _SECONDS_FOR_OTHERS
+                        if is_slow or len(found.sets) == self._wanted:
                             break
                 found.searched = size
                 if found.sets:
                     break
-        except LimitReachedError:
+        except (LimitReachedError, UnsupportedError):
             found.is_complete = bool(found.sets)
         return found
 
@@ -99,15 +105,7 @@ class Search:
         """What a state leads to when one of its rows is derived by some rule."""
         relation, row = goal = min(state.open, key=lambda each: (each[0], repr(each[1])))
         rest = state.open - {goal}
-        for rule in self._rules_of(relation):
-            for opening in rule.openings(row, size - len(state.assumed)):
-                # Of an aggregate, what is there already has made another value.
-                if opening.tables or opening.views or state.assumed:
-                    yield State(rest | opening.views, state.assumed | opening.tables)
-
-    def _rules_of(self, relation: str) -> list[OpenRule]:
-        known = self._rules.get(relation)
-        if known is None:
-            rules = (rule for rule in self._world.rules[relation] if rule.sign > 0)
-            known = self._rules[relation] = [OpenRule(rule, self._world) for rule in rules]
-        return known
+        for way in self._openings.ways(relation, row, size - len(state.assumed)):
+            # Of an aggregate, what is there already has made another value.
+            if way.tables or way.views or state.assumed:
+                yield State(rest | way.views, state.assumed | way.tables)

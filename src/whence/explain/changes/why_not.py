@@ -12,6 +12,7 @@ from whence.explain.changes.missing import Found, Search
 from whence.explain.changes.what_if import what_if
 from whence.explain.changes.wording import json_facts, ordered, plain
 from whence.explain.changes.world import World
+from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import Pattern, fact_text
 from whence.explain.wording import amount
@@ -90,8 +91,9 @@ class WhyNot:
         return " and ".join(fact_text(*fact) for fact in ordered(facts, self.relations))
 
 
-def why_not(session: Session, contents: Contents, relation: Relation, pattern: Pattern) -> WhyNot:
+def why_not(session: Session, backwards: Backwards, relation: Relation, pattern: Pattern) -> WhyNot:
     """Raises where the row is there."""
+    contents = Contents(backwards.evidence)
     definitions = session.definitions
     _check_absent(contents, relation, pattern)
     visible = definitions.relations
@@ -99,7 +101,7 @@ def why_not(session: Session, contents: Contents, relation: Relation, pattern: P
         return _of_table(relation, pattern, visible)
 
     def world(steps: int) -> World:
-        return World(contents, definitions.relations, definitions.rules, definitions.functions, steps, SECONDS)
+        return World(contents, definitions.analysis, definitions.functions, steps, SECONDS)
 
     attempts = Attempts(world(STEPS_OF_ATTEMPTS)).at(relation.name, pattern)
     searched = world(STEPS)

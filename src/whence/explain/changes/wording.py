@@ -13,7 +13,7 @@ from whence.model.updates import Delta, totals
 from whence.session.sorting import row_order
 
 # So many rows of a relation are written out; of more, the first.
-ROWS_SHOWN = 20
+ROWS_SHOWN = 10
 
 
 def fact(relation: str, row: Iterable[object]) -> str:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
+from whence.analysis.analyze import Analysis
 from whence.engines.engine import Functions
 from whence.engines.reference.tables import Table
-from whence.explain.changes.contents import Contents
+from whence.explain.changes.contents import Contents, LimitReachedError
 from whence.explain.changes.known import KnownValues
 from whence.explain.proofs.reasons import Fact
 from whence.model.rules import Rule
-from whence.model.schema import Relation
 from whence.model.types import Row, Value
-
-
-class LimitReachedError(Exception):
-    """The question may not take so long."""
 
 
 class World:
@@ -25,20 +21,26 @@ class World:
     def __init__(
         self,
         contents: Contents,
-        relations: Mapping[str, Relation],
-        rules: Iterable[Rule],
+        analysis: Analysis,
         functions: Functions,
         steps: int | None = None,
         seconds: float = 0.0,
     ) -> None:
         """Without a number of steps, there is no limit."""
         self.contents = contents
-        self.relations = relations
+        self.relations = analysis.relations
         self.functions = functions
         self.rules: dict[str, list[Rule]] = {}
-        for rule in rules:
+        for rule in analysis.program.rules:
             self.rules.setdefault(rule.head.relation, []).append(rule)
-        tables = (relation for name, relation in relations.items() if name not in self.rules)
+        # Those of which a row follows from rows by a few uses of rules, and not by any number of them.
+        self.plain = {
+            name
+            for component in analysis.components
+            for name in component.relations
+            if component.rules and not component.recursive and name not in component.aggregated
+        }
+        tables = (relation for name, relation in analysis.relations.items() if name not in self.rules)
         self.known = KnownValues(contents, tables, (rule for found in self.rules.values() for rule in found))
         self._steps = steps
         self._end = time.monotonic() + seconds

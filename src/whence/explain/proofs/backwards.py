@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from whence.analysis.components import Component
@@ -16,7 +16,7 @@ from whence.explain.proofs.reasons import Fact, facts_of
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate, Term
-from whence.model.types import Row, Type
+from whence.model.types import Row
 
 # With these, one member that has the value is enough, however many others there are.
 EXTREMES = ("min", "max")
@@ -108,9 +108,9 @@ class Backwards:
         """One for each rule of a view."""
         known = self._matchers.get(relation)
         if known is None:
-            rules = self._rules[relation]
-            inputs = _inputs(self.folds(relation))
-            known = self._matchers[relation] = tuple([self._matcher(rule, inputs) for rule in rules])
+            folds = self.folds(relation)
+            known = tuple([self._matcher(rule, folds) for rule in self._rules[relation]])
+            self._matchers[relation] = known
         return known
 
     def _for_witnesses(self, relation: str) -> tuple[tuple[Matcher, ...], ...]:
@@ -122,7 +122,7 @@ class Backwards:
                 [
                     tuple(
                         [
-                            self._matcher(_plain_at(rule, position), _inputs(f for f in folds if f is not fold))
+                            self._matcher(_plain_at(rule, position), [f for f in folds if f is not fold])
                             for rule in rules
                         ]
                     )
@@ -148,7 +148,10 @@ class Backwards:
             for position in rules[0].aggregates
         ]
 
-    def _matcher(self, rule: Rule, inputs: list[Type]) -> Matcher:
+    def _matcher(self, rule: Rule, folds: Sequence[Fold]) -> Matcher:
+        """`folds` are those of the aggregates that the rule's head has; what count<*> counts has no type."""
+        aggregates = [term for term in rule.head.terms if isinstance(term, Aggregate)]
+        inputs = [f.input for f, term in zip(folds, aggregates, strict=True) if term.argument is not None]
         return Matcher(0, rule, self.relations, self.evidence.functions, (), inputs, self.evidence.size)
 
     def _reads_owing(self, relation: str) -> bool:
@@ -173,11 +176,6 @@ class _Sources(Mapping[str, Contents]):
 
     def __len__(self) -> int:
         return len(self._evidence.analysis.relations)
-
-
-def _inputs(folds: Iterable[Fold]) -> list[Type]:
-    """The types that the arguments of aggregates meet in; count<*> has none."""
-    return [fold.input for fold in folds if fold.input is not None]
 
 
 def _plain_at(rule: Rule, position: int) -> Rule:

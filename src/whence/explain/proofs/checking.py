@@ -43,8 +43,8 @@ class Checker:
         for component in analysis.components:
             for rule in component.rules:
                 self._rules.setdefault(rule.head.relation, []).append(rule)
-            if component.recursive:
-                self._improving |= component.aggregated
+            if component.recursive and component.aggregated:
+                self._improving.update(component.relations)
 
     def check(self, roots: Sequence[Fact], steps: Mapping[Fact, tuple[str, int, Sequence[Way]]]) -> None:
         """Raises FalseStepError for the first step that does not hold.
@@ -113,7 +113,7 @@ class Checker:
             kind = aggregate_type(aggregate.function, given, None)
             result = (
                 count_rows(weight for _, weight in values)
-                if aggregate.argument is None
+                if given is None
                 else fold(aggregate.function, aggregate.distinct, values, kind)
             )
             if _converted(result, kind, schema.columns[position].type) != row[position]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whence.explain.proofs.text import heading
+from whence.explain.proofs.words import in_a_line
 
 if TYPE_CHECKING:
     from whence.explain.proofs.proof import Proof, Step
@@ -55,7 +56,7 @@ class Drawing:
 
 
 def _box(step: Step) -> Box:
-    note = step.rule or ""
+    note = in_a_line(step.rule or "")
     if step.kind in ("base", "absent"):
         note = ""
     return Box(step.kind, heading(step), note, step.label)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+_FEW_STEPS = 10_000
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -23,13 +25,14 @@ class Watch:
 
     def __init__(self, steps: int, seconds: float) -> None:
         self._steps = steps
+        self._stride = 64 if steps > _FEW_STEPS else 1
         self._end = time.monotonic() + seconds
         self.is_over = False
 
     def step(self) -> bool:
         """One step more; whether that is one too many."""
         self._steps -= 1
-        # The clock is asked now and then, since it costs as much as a small step.
-        if self._steps < 0 or (self._steps % 64 == 0 and time.monotonic() > self._end):
+        # The clock is asked now and then, since it costs as much as a small step. Where steps are few, they are large.
+        if self._steps < 0 or (self._steps % self._stride == 0 and time.monotonic() > self._end):
             self.is_over = True
         return self.is_over

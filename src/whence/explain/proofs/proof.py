@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import UnknownNameError
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import Pattern
-from whence.model.types import Row
 
 if TYPE_CHECKING:
     from whence.explain.proofs.reasons import Reasons
-    from whence.explain.weighing.weighing import Weighing
+    from whence.explain.weighing.weighing import Supports, Weighing
 
 # Nested deeper than this, JSON cannot be read by most who read JSON.
 _DEEPEST_JSON = 100
@@ -161,11 +160,11 @@ class Proof:
 
         return svg(self)
 
-    def supports(self, all: bool = False, limit: int = 10) -> list[frozenset[tuple[str, Row]]]:  # noqa: A002
+    def supports(self, all: bool = False, limit: int = 10) -> Supports:  # noqa: A002 - as a question says it
         """Sets of base rows that are enough for the first row, and of which none can be left out, smallest first.
 
-        The first `limit` of them, or all. Rows that must be absent count as absent, and an aggregate needs all members
-        that it is made of.
+        The first `limit` of them, or all; the answer's `complete` tells if there was time for that. Rows that must be
+        absent count as absent, and an aggregate needs all members that it is made of.
         """
         return self._weigh().supports(None if all else limit)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from whence.explain.proofs.words import absence_text, fact_text, is_made
+from whence.explain.proofs.words import absence_text, fact_text, in_a_line, is_made
 from whence.explain.wording import amount
 from whence.functions.text import shown
 
@@ -59,7 +59,7 @@ def heading(step: Step) -> str:
         return absence_text(*step.fact, step.rule)
     if step.kind == "member":
         return "together"
-    named = f"({row}) of {step.rule}" if is_made(step.fact[0]) and step.rule else fact_text(*step.fact)
+    named = f"({row}) of {in_a_line(step.rule)}" if is_made(step.fact[0]) and step.rule else fact_text(*step.fact)
     match step.kind:
         case "base":
             named += f"   {step.count} copies" if step.count > 1 else ""
@@ -77,7 +77,7 @@ def _by(step: Step) -> str | None:
     if step.rule is None or step.kind in ("absent", "member", "base", "again", "open") or is_made(step.fact[0]):
         return None
     where = f"   [{step.place}]" if step.place is not None else ""
-    return f"{'of' if step.kind == 'aggregate' else 'by'} {step.rule}{where}"
+    return f"{'of' if step.kind == 'aggregate' else 'by'} {in_a_line(step.rule)}{where}"
 
 
 def _notes(step: Step, hidden: int) -> list[str]:

@@ -26,7 +26,8 @@ _MADE = re.compile(
 )
 _OPENING = re.compile(r"\bSELECT\s+(?:DISTINCT\s+|ALL\s+)?$", re.IGNORECASE)
 _CLOSING = re.compile(r"\s*\)")
-_LONGEST = 160
+# Of a long clause, so much is kept, and so much is shown in a line.
+_LONGEST, _LONGEST_SHOWN = 2_000, 160
 
 
 def is_made(relation: str) -> bool:
@@ -50,9 +51,9 @@ def absence_text(relation: str, pattern: Pattern, words: str | None) -> str:
     if words is None or not is_made(relation):
         return f"absent: {fact_text(relation, pattern)}"
     if re.search(r"\bNOT\b", words, re.IGNORECASE):
-        return f"holds: {words}"
+        return f"holds: {in_a_line(words)}"
     values = ", ".join(shown(value) for value in pattern if value is not ...)
-    return f"no row for {values}: {words}" if values else f"no row: {words}"
+    return f"no row for {values}: {in_a_line(words)}" if values else f"no row: {in_a_line(words)}"
 
 
 def place(span: Span | None) -> str | None:
@@ -64,7 +65,7 @@ def words_of(span: Span | None) -> str | None:
     if span is None:
         return None
     if span.source.is_datalog:
-        return shortened(" ".join(span.text.split()))
+        return " ".join(span.text[:_LONGEST].split())
     text, start, end = span.source.text, span.start, span.end
     opening = _OPENING.search(text, max(0, start - 40), start)
     if opening is not None:
@@ -73,12 +74,12 @@ def words_of(span: Span | None) -> str | None:
     while unclosed > 0 and (closing := _CLOSING.match(text, end)) is not None:
         end = closing.end()
         unclosed -= 1
-    return shortened(" ".join(text[start:end].split()))
+    return " ".join(text[start : min(end, start + _LONGEST)].split())
 
 
 def rule_words(rule: Rule) -> str | None:
     return words_of(rule.span)
 
 
-def shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+def in_a_line(words: str) -> str:
+    return words if len(words) <= _LONGEST_SHOWN else words[: _LONGEST_SHOWN - 3] + "..."

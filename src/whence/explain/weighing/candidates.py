@@ -13,11 +13,13 @@ from whence.errors import UnsupportedError
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact, Kind, Reasons
 from whence.explain.proofs.words import relation_name
+from whence.explain.weighing.cone import Cone
 from whence.model.rules import Atom, Negation, Rule
 from whence.model.types import Row
 
 # So many rows are tried at most.
 _MOST = 10_000
+_MOST_FOR_CUTS = 200
 
 
 def candidates(backwards: Backwards, reasons: Reasons) -> list[Fact]:
@@ -33,6 +35,18 @@ def candidates(backwards: Backwards, reasons: Reasons) -> list[Fact]:
             )
         found.update(dict.fromkeys((table, row) for row in rows))
     return list(found)
+
+
+def for_cuts(backwards: Backwards, cone: Cone) -> list[Fact]:
+    """The base rows of which some together could take the rows of a cone away, those of its derivations first.
+
+    Others can matter where they hold something back; where these are many, they are left out.
+    """
+    found = dict(cone.base)
+    others: dict[Fact, None] = {}
+    for table in sorted(_tables_under(backwards, {root[0] for root in cone.roots})):
+        others.update(dict.fromkeys((table, row) for row in _everything(backwards.evidence, table)))
+    return list({**found, **others} if len(others) <= _MOST_FOR_CUTS else found)
 
 
 def _everything(evidence: Evidence, table: str) -> Mapping[Row, int]:

@@ -10,7 +10,7 @@ What a rule negates is absent now, and counts as absent.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeAlias
 
 from whence.engines.evidence import Derivation
@@ -23,6 +23,8 @@ from whence.model.types import Row
 
 # So many rows are opened together, before a limit is looked at.
 _TOGETHER = 500
+# So many derivations of a row are compared with each other.
+_COMPARED = 100
 
 
 class Absent(NamedTuple):
@@ -148,6 +150,28 @@ class _Exploring:
                 break
             taken.append(way)
         return taken
+
+
+def absorbed(cone: Cone) -> Cone:
+    """The cone without derivations that need all that another one of the same row needs, and more.
+
+    Whether a row is there does not depend on them; in how many ways it is there does.
+    """
+    reduced = {head: _least(bodies) if len(bodies) > 1 else bodies for head, bodies in cone.derivations.items()}
+    return replace(cone, derivations=reduced)
+
+
+def _least(bodies: Sequence[tuple[Node, ...]]) -> list[tuple[Node, ...]]:
+    kept: list[tuple[frozenset[Node], tuple[Node, ...]]] = []
+    # Those that need one row only are looked up, since nearly all that is dropped is dropped for one of them.
+    single = {body[0] for body in bodies if len(body) == 1}
+    for body in sorted(bodies, key=len):
+        needed = frozenset(body)
+        if len(body) > 1 and not single.isdisjoint(needed):
+            continue
+        if len(kept) > _COMPARED or not any(other <= needed for other, _ in kept):
+            kept.append((needed, body))
+    return [body for _, body in kept]
 
 
 def derived(cone: Cone, without: Collection[Fact]) -> set[Node]:

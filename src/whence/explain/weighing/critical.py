@@ -7,19 +7,14 @@ largest solution that counts, just as with the dominators of a flow graph.
 
 from __future__ import annotations
 
-from whence.explain.proofs.limits import Watch
+from collections.abc import Sequence
+
 from whence.explain.proofs.reasons import Fact
 from whence.explain.weighing.cone import Cone, Node
-from whence.explain.weighing.supports import smallest
 
 
-def critical(cone: Cone, root: Fact, watch: Watch) -> set[Fact]:
-    """The critical base rows of a row whose cone is exact."""
-    # Any one support has all of them; a small one leaves less to do.
-    support = smallest(cone, root, watch)
-    if support is None:
-        return set()
-    candidates = [fact for fact in support if fact in cone.base]
+def critical(cone: Cone, root: Fact, candidates: Sequence[Fact]) -> set[Fact]:
+    """The critical base rows of a row whose cone is exact. The base rows of any proof are candidates enough."""
     bits: dict[Node, int] = {fact: 1 << number for number, fact in enumerate(candidates)}
     everything = (1 << len(candidates)) - 1
     of: dict[Node, int] = dict.fromkeys(cone.derivations, everything)

@@ -11,7 +11,6 @@ from whence.explain.proofs.reasons import Fact
 from whence.explain.weighing.cone import Absent, Cone, Node, derived
 from whence.explain.weighing.supports import is_path_like, smallest
 
-_MOST_TRIES = 10_000
 # The node that all derivations from base rows alone lead to.
 _GROUND = ("", ())
 
@@ -25,13 +24,16 @@ def smallest_cut(cone: Cone, root: Fact, watch: Watch) -> frozenset[Fact] | None
     return _by_supports(cone, root, watch)
 
 
-def cut_by_trying(candidates: Sequence[Fact], holds: Callable[[Collection[Fact]], bool]) -> frozenset[Fact] | None:
-    """A smallest set of candidates without which the row is gone, by trying sets of one, of two, and so on."""
-    tries = 0
+def cut_by_trying(
+    candidates: Sequence[Fact], holds: Callable[[Collection[Fact]], bool], watch: Watch
+) -> frozenset[Fact] | None:
+    """A smallest set of candidates without which the row is gone, by trying sets of one, of two, and so on.
+
+    None if there is none, or if the watch says so.
+    """
     for size in range(1, len(candidates) + 1):
         for rows in combinations(candidates, size):
-            tries += 1
-            if tries > _MOST_TRIES:
+            if watch.step():
                 return None
             if not holds(rows):
                 return frozenset(rows)

@@ -6,17 +6,18 @@ from functools import cached_property
 
 from whence.errors import UnsupportedError
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.limits import Watch
-from whence.explain.proofs.reasons import Fact
+from whence.explain.proofs.limits import Limits, Watch
+from whence.explain.proofs.prover import prove
+from whence.explain.proofs.reasons import Fact, Kind, Reasons
 from whence.explain.proofs.words import fact_text
-from whence.explain.weighing.cone import Cone, explore
+from whence.explain.weighing.cone import Cone, absorbed, explore
 from whence.explain.weighing.formula import formula
 from whence.explain.weighing.supports import Enumeration, base_rows
 
 # How many derivations are looked at, how many supports are tried, and for how long.
-DERIVATIONS = 200_000
-TRIES = 500_000
-SECONDS = 20.0
+DERIVATIONS = 100_000
+TRIES = 300_000
+SECONDS = 10.0
 
 
 class Supports(list[frozenset[Fact]]):
@@ -34,7 +35,7 @@ class Weighing:
 
     @cached_property
     def cone(self) -> Cone:
-        return explore(self.backwards, [self.root], DERIVATIONS, SECONDS)
+        return absorbed(explore(self.backwards, [self.root], DERIVATIONS, SECONDS))
 
     def watch(self) -> Watch:
         return Watch(TRIES, SECONDS)
@@ -49,7 +50,21 @@ class Weighing:
             if most is not None and len(found) >= most:
                 break
         found.complete = self.cone.is_complete and not watch.is_over
+        if not found and not found.complete:
+            # There is one at least, however many there are.
+            found.append(frozenset(self.proof_base()))
         return found
+
+    def reasons(self) -> Reasons:
+        """A whole proof of the row."""
+        reasons = prove(self.backwards, [self.root], Limits(members=10**6, steps=10**6))
+        if any(reason.kind is Kind.OPEN or reason.partial for reason in reasons.values()):
+            raise UnsupportedError(f"the proof of {fact_text(*self.root)} is too large to tell what it rests on")
+        return reasons
+
+    def proof_base(self) -> list[Fact]:
+        """The base rows of one proof."""
+        return [fact for fact, reason in self.reasons().items() if reason.kind is Kind.BASE]
 
     def formula(self) -> str:
         if not self.cone.is_complete:

@@ -25,13 +25,13 @@ class Annotations(Protocol[A]):
 
     def plus(self, left: A, right: A) -> A: ...
 
-    def without(self, annotation: A, ids: Collection[int]) -> A:
-        """What is left when these tuples are gone."""
+    def without(self, annotations: Sequence[A], ids: Collection[int]) -> list[A]:
+        """What is left of each when these tuples are gone."""
 
     def is_zero(self, annotation: A) -> bool: ...
 
-    def leaves(self, annotation: A) -> Iterable[int]:
-        """The tuples that it says anything about."""
+    def leaves(self, annotation: A, known: A | None) -> Iterable[int]:
+        """The tuples that it says anything about, and at least those of them of which `known` says nothing."""
 
     def write(self, annotations: Sequence[A]) -> bytes:
         """The annotations of a batch, which may share what they have in common."""

@@ -18,13 +18,13 @@ class Nothing:
     def plus(self, left: bool, right: bool) -> bool:
         return left or right
 
-    def without(self, annotation: bool, ids: Collection[int]) -> bool:  # noqa: ARG002 - it depends on none of them
-        return annotation
+    def without(self, annotations: Sequence[bool], ids: Collection[int]) -> list[bool]:  # noqa: ARG002 - no leaves
+        return list(annotations)
 
     def is_zero(self, annotation: bool) -> bool:
         return not annotation
 
-    def leaves(self, annotation: bool) -> Iterable[int]:  # noqa: ARG002 - none
+    def leaves(self, annotation: bool, known: bool | None) -> Iterable[int]:  # noqa: ARG002 - none
         return ()
 
     def write(self, annotations: Sequence[bool]) -> bytes:  # noqa: ARG002 - nothing to write

@@ -47,8 +47,11 @@ class Edges:
     def plus(self, left: Proofs, right: Proofs) -> Proofs:
         return Proofs(left.root if right.root is None else right.root, left.edges | right.edges)
 
-    def without(self, annotation: Proofs, ids: Collection[int]) -> Proofs:
+    def without(self, annotations: Sequence[Proofs], ids: Collection[int]) -> list[Proofs]:
         gone = frozenset(ids)
+        return [self._without(each, gone) for each in annotations]
+
+    def _without(self, annotation: Proofs, gone: frozenset[int]) -> Proofs:
         edges = _derivable(edge for edge in annotation.edges if gone.isdisjoint(_leaves_of(edge)))
         root = annotation.root
         if root in gone or (not isinstance(root, int) and not any(edge[0] == root for edge in edges)):
@@ -58,10 +61,11 @@ class Edges:
     def is_zero(self, annotation: Proofs) -> bool:
         return annotation.root is None
 
-    def leaves(self, annotation: Proofs) -> Iterable[int]:
+    def leaves(self, annotation: Proofs, known: Proofs | None) -> Iterable[int]:
         if isinstance(annotation.root, int):
             return (annotation.root,)
-        return {leaf for edge in annotation.edges for leaf in _leaves_of(edge)}
+        news = annotation.edges if known is None else annotation.edges - known.edges
+        return {leaf for edge in news for leaf in _leaves_of(edge)}
 
     def write(self, annotations: Sequence[Proofs]) -> bytes:
         edges = {edge: at for at, edge in enumerate({edge: None for each in annotations for edge in each.edges})}

@@ -24,14 +24,14 @@ class SupportSets:
     def plus(self, left: Antichain, right: Antichain) -> Antichain:
         return self._supports.plus(left, right)
 
-    def without(self, annotation: Antichain, ids: Collection[int]) -> Antichain:
-        return self._supports.without(annotation, ids)
+    def without(self, annotations: Sequence[Antichain], ids: Collection[int]) -> list[Antichain]:
+        return [self._supports.without(each, ids) for each in annotations]
 
     def is_zero(self, annotation: Antichain) -> bool:
         return not annotation
 
-    def leaves(self, annotation: Antichain) -> Iterable[int]:
-        return {tuple_id for support in annotation for tuple_id in support}
+    def leaves(self, annotation: Antichain, known: Antichain | None) -> Iterable[int]:
+        return {tuple_id for support in annotation - (known or frozenset()) for tuple_id in support}
 
     def write(self, annotations: Sequence[Antichain]) -> bytes:
         writer = Writer()

@@ -12,6 +12,7 @@ from whence.engines.local.recursive.steps import Source
 from whence.engines.local.store import Store
 from whence.incremental.plan import Pattern
 from whence.model.types import Row
+from whence.network.holders import Holders
 from whence.network.ledger import Ledger, apply
 from whence.network.messages import Derived
 from whence.network.node import Node
@@ -43,12 +44,11 @@ class RecursivePart(Generic[A]):
         self.notes: Ledger[Key, A] = Ledger(journal)
         self.removed = False
         self.latest: Key | None = None
-        # Where a leaf may occur; never too little.
-        self._holders: Ledger[int, dict[Key, None]] = Ledger(journal)
+        self._holders: Holders[Key] = Holders(journal)
         # Keys that a negated atom asks for and no row has are leaves as well.
         self._absent: Ledger[tuple[Pattern, Row], int] = Ledger(journal)
         self._dead: set[int] = set()
-        self._arrived: list[tuple[str, Row, A]] = []
+        self._arrived: list[tuple[Key, A]] = []
         inputs = {name: node.held(name).store for name in shared.stage.reads}
         self.sources: Mapping[str, Source] = {**inputs, **self.own}
         copies = {name: self.own[name] for name in shared.own_copies}
@@ -57,6 +57,7 @@ class RecursivePart(Generic[A]):
     def begin(self) -> None:
         """What holds without any row."""
         self.derive_all(matcher for matcher in self.rules.all if is_alone(matcher.rule))
+        self.ship.settle()
 
     def enter(self, phase: int, renew: bool) -> None:  # noqa: ARG002 - one phase, which takes nothing back
         change = self.change()
@@ -96,31 +97,30 @@ class RecursivePart(Generic[A]):
     def strike(self, ids: Collection[int]) -> None:
         """These leaves are gone, in what is here and in what is still to arrive."""
         self._dead.update(ids)
-        keys: dict[Key, None] = {}
-        for tuple_id in ids:
-            if tuple_id in self._holders:
-                keys.update(self._holders[tuple_id])
-                self._holders.drop(tuple_id)
-        for key in keys:
-            if key in self.notes:
-                left = self.node.annotations.without(self.notes[key], ids)
-                if self.node.annotations.is_zero(left):
-                    self.leave(key)
-                else:
-                    self.notes.put(key, left)
+        keys = [key for key in self._holders.take(ids) if key in self.notes]
+        algebra = self.node.annotations
+        for key, left in zip(keys, algebra.without([self.notes[key] for key in keys], ids), strict=True):
+            if algebra.is_zero(left):
+                self.leave(key)
+            else:
+                self.notes.put(key, left)
         self.ship.strike(ids)
 
     def receive(self, section: Derived) -> None:
         if section.relation not in self.own:
             raise DamagedError(f"it derives rows of {section.relation!r}, which is not being derived")
         annotations = self.node.annotations.read(section.annotations, len(section.rows))
-        self._arrived += [(section.relation, row, each) for row, each in zip(section.rows, annotations, strict=True)]
+        self._arrived += [((section.relation, row), each) for row, each in zip(section.rows, annotations, strict=True)]
 
     def work(self) -> None:
         """Take in what has arrived, and join what is news with everything that is here."""
         news: dict[Key, list[A]] = {}
-        for relation, row, annotation in self._arrived:
-            self._take((relation, row), annotation, news)
+        annotations = [annotation for _, annotation in self._arrived]
+        if self._dead:
+            annotations = self.node.annotations.without(annotations, self._dead)
+        for (key, _), annotation in zip(self._arrived, annotations, strict=True):
+            if not self.node.annotations.is_zero(annotation):
+                self._take(key, annotation, news)
         self._arrived.clear()
         self.settle(news)
 
@@ -135,6 +135,7 @@ class RecursivePart(Generic[A]):
                 for found in list(matcher.through(position, row, self.sources)):
                     for annotation in fresh:
                         self._derive(matcher, found, {position: annotation})
+        self.ship.settle()
 
     def flush(self) -> bool:
         return self.ship.flush()
@@ -150,21 +151,12 @@ class RecursivePart(Generic[A]):
 
     def _take(self, key: Key, annotation: A, news: dict[Key, list[A]]) -> None:
         algebra = self.node.annotations
-        if self._dead:
-            annotation = algebra.without(annotation, self._dead)
-            if algebra.is_zero(annotation):
-                return
         known = self.notes.get(key)
         total = annotation if known is None else algebra.plus(known, annotation)
         if total == known:
             return
         self.notes.put(key, total)
-        for leaf in algebra.leaves(annotation):
-            holders = self._holders.get(leaf)
-            if holders is None:
-                self._holders.put(leaf, {key: None})
-            else:
-                holders[key] = None
+        self._holders.add(key, algebra.leaves(total, known))
         self.learn(key, annotation, known is None, news)
 
     def learn(self, key: Key, annotation: A, is_new: bool, news: dict[Key, list[A]]) -> None:

@@ -9,10 +9,11 @@ everyone hears of a struck leaf from the node where it was, so that nothing but 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Generic, TypeVar
 
 from whence.engines.local.recursive.journal import Journal
+from whence.network.holders import Holders
 from whence.network.ledger import Ledger
 from whence.network.outbox import Outbox
 from whence.network.provenance.annotations import Annotations
@@ -28,8 +29,7 @@ class Buffering(Generic[A]):
         self._outbox = outbox
         self._sent: Ledger[Target, A] = Ledger(journal)
         self._kept: Ledger[Target, A] = Ledger(journal)
-        # Where a leaf may occur; never too little.
-        self._holders: Ledger[int, set[Target]] = Ledger(journal)
+        self._holders: Holders[Target] = Holders(journal)
 
     def offer(self, target: Target, annotation: A) -> None:
         sent = self._sent.get(target)
@@ -37,8 +37,13 @@ class Buffering(Generic[A]):
             self._send(target, annotation)
         elif self._annotations.plus(sent, annotation) != sent:
             kept = self._kept.get(target)
-            self._kept.put(target, annotation if kept is None else self._annotations.plus(kept, annotation))
-            self._index(target, annotation)
+            total = annotation if kept is None else self._annotations.plus(kept, annotation)
+            if total != kept:
+                self._kept.put(target, total)
+                self._holders.add(target, self._annotations.leaves(total, kept))
+
+    def settle(self) -> None:
+        """What is sent has been sent."""
 
     def retract(self, target: Target, last: bool) -> None:
         if target in self._sent:
@@ -47,30 +52,22 @@ class Buffering(Generic[A]):
                 self._sent.drop(target)
 
     def strike(self, ids: Collection[int]) -> None:
-        targets: dict[Target, None] = {}
-        for tuple_id in ids:
-            if tuple_id in self._holders:
-                targets.update(dict.fromkeys(self._holders[tuple_id]))
-                self._holders.drop(tuple_id)
-        for target in sorted(targets, key=repr):
-            self._strike(target, ids)
+        holders = self._holders.take(ids)
+        for table in (self._sent, self._kept):
+            self._strike(table, [target for target in holders if target in table], ids)
+        for target in holders:
+            if target not in self._sent and target in self._kept:
+                kept = self._kept[target]
+                self._kept.drop(target)
+                self._send(target, kept)
 
-    def _strike(self, target: Target, ids: Collection[int]) -> None:
-        kept = self._remaining(self._kept, target, ids)
-        if self._remaining(self._sent, target, ids) is None and kept is not None:
-            self._kept.drop(target)
-            self._send(target, kept)
-
-    def _remaining(self, table: Ledger[Target, A], target: Target, ids: Collection[int]) -> A | None:
-        annotation = table.get(target)
-        if annotation is None:
-            return None
-        left = self._annotations.without(annotation, ids)
-        if self._annotations.is_zero(left):
-            table.drop(target)
-            return None
-        table.put(target, left)
-        return left
+    def _strike(self, table: Ledger[Target, A], targets: Sequence[Target], ids: Collection[int]) -> None:
+        annotations = self._annotations.without([table[target] for target in targets], ids)
+        for target, left in zip(targets, annotations, strict=True):
+            if self._annotations.is_zero(left):
+                table.drop(target)
+            else:
+                table.put(target, left)
 
     def start_over(self, relations: Collection[str]) -> None:
         for target in [each for each in self._sent if each[1] in relations]:
@@ -87,13 +84,5 @@ class Buffering(Generic[A]):
 
     def _send(self, target: Target, annotation: A) -> None:
         self._sent.put(target, annotation)
-        self._index(target, annotation)
+        self._holders.add(target, self._annotations.leaves(annotation, None))
         self._outbox.derived(*target, annotation)
-
-    def _index(self, target: Target, annotation: A) -> None:
-        for leaf in self._annotations.leaves(annotation):
-            holders = self._holders.get(leaf)
-            if holders is None:
-                self._holders.put(leaf, {target})
-            else:
-                holders.add(target)

@@ -19,6 +19,9 @@ class Direct(Generic[A]):
     def offer(self, target: Target, annotation: A) -> None:
         self._outbox.derived(*target, annotation)
 
+    def settle(self) -> None:
+        """Everything has been sent."""
+
     def retract(self, target: Target, last: bool) -> None:  # noqa: ARG002 - nothing is remembered
         self._outbox.deleted(*target)
 

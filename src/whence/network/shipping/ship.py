@@ -18,6 +18,9 @@ class Ship(Protocol[A_contra]):
     def offer(self, target: Target, annotation: A_contra) -> None:
         """There are new derivations of a row."""
 
+    def settle(self) -> None:
+        """All that a round of work brings has been offered."""
+
     def retract(self, target: Target, last: bool) -> None:
         """A derivation of a row is gone, perhaps the last one; for annotations that do not say which."""
 

@@ -33,6 +33,12 @@ export function ask(kind, relation, row) {
   byId("question").querySelector("form").requestSubmit();
 }
 
+/** Why a row came or went with a commit. */
+export function askHistory(relation, row, version) {
+  byId("ask").scrollIntoView({ block: "nearest", behavior: "smooth" });
+  during(byId("answer"), async () => happened(await post("history", { relation, row, version })));
+}
+
 /** Fill in "what if", ready to be asked. */
 export function suppose(changes) {
   current = { kind: "what-if", changes };
@@ -128,7 +134,7 @@ function changesForm() {
     const entry = { what, choice, fields };
     const remove = h("button", { type: "button", class: "quiet", title: "Leave this change out", "aria-label": "Leave this change out",
       onclick: () => { lines.splice(lines.indexOf(entry), 1); entry.place.remove(); } }, "×");
-    entry.place = h("p", { class: "row" }, what, choice, fields.place, remove);
+    entry.place = h("p", { class: "row" }, what, choice, remove, fields.place);
     lines.push(entry);
     list.append(entry.place);
   };
@@ -174,6 +180,16 @@ function whyNot(answer, question) {
         h("p", { class: "tools" }, h("button", { type: "button", onclick: supposed }, missing.length === 1 ? "What if it came?" : "What if they came?")))
       : null,
     h("pre", { class: "definition", tabindex: "0", "aria-label": fact(answer.relation, Object.values(question.row)) }, answer.text),
+  ];
+}
+
+function happened(answer) {
+  const causes = answer.causes.map(({ relation, row, count }) =>
+    h("span", { class: `fact mono chip ${count > 0 ? "came" : "went"}` }, `${count > 0 ? "+" : "−"} ${fact(relation, row)}`));
+  return [
+    h("h3", {}, `Why did this row of ${answer.relation} ${answer.came ? "come" : "go"}?`),
+    causes.length ? h("p", {}, "Because of: ", ...causes) : null,
+    h("pre", { class: "definition", tabindex: "0", "aria-label": "What happened" }, answer.text),
   ];
 }
 

@@ -7,7 +7,11 @@ import { amount, moment, signed, written } from "./words.js";
 
 const SHOWN = 30;
 
-export function startFeed() {
+let asking = () => undefined;
+
+/** `ask` is what the buttons of a row lead to: a function of a relation, a row and a version. */
+export function startFeed(ask) {
+  asking = ask;
   on("database", ({ commits }) => draw(commits));
   on("commit", (commit) => {
     const list = byId("feed").querySelector("ol");
@@ -70,15 +74,18 @@ function entry(commit) {
     {},
     h("details", {},
       h("summary", {}, h("b", {}, `Version ${commit.version}`), h("time", { datetime: commit.timestamp }, moment(commit.timestamp)), ...words),
-      ...commit.relations.map(rows)),
+      ...commit.relations.map((part) => rows(part, commit.version))),
   );
 }
 
-function rows(part) {
+function rows(part, version) {
   const all = part.inserted + part.deleted;
   if (!part.rows.length) return h("p", {}, `${part.relation}: ${amount(all, "row")}, too many to list.`);
+  const why = (row) =>
+    h("button", { type: "button", class: "quiet", title: "What made this row come or go?", onclick: () => asking(part.relation, row, version) }, "why?");
+  const isView = state.byName.get(part.relation)?.kind === "view";
   const lines = part.rows.map(({ sign, row }) =>
-    h("li", { class: sign === "+" ? "came" : "went" }, `${sign === "+" ? "+" : "−"} ${row.map(written).join(", ")}`));
+    h("li", { class: sign === "+" ? "came" : "went" }, `${sign === "+" ? "+" : "−"} ${row.map(written).join(", ")} `, isView ? why(row) : null));
   const more = all - part.rows.length;
   return h("div", { class: "rows" }, h("h3", { class: "mono" }, part.relation), h("ul", {}, ...lines),
     more > 0 ? h("p", {}, `and ${amount(more, "row")} more`) : null);

@@ -1,7 +1,7 @@
 // The page: reads the database once, and follows its changes from then on.
 
 import { byId, h, show } from "./dom.js";
-import { ask, startAsk } from "./ask.js";
+import { ask, askHistory, startAsk } from "./ask.js";
 import { listen, startFeed } from "./feed.js";
 import { startGraph } from "./graph.js";
 import { startRelation } from "./relation.js";
@@ -43,7 +43,7 @@ async function start() {
   startGraph();
   startRelation(ask);
   startAsk();
-  startFeed();
+  startFeed(askHistory);
   try {
     await refresh();
     listen();

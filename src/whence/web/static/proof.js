@@ -8,7 +8,7 @@ import { amount, fact, number } from "./words.js";
 const KINDS = {
   base: ["table row", "This row is in a table: here a proof ends."],
   rule: ["follows", "This row follows from the rows below it."],
-  aggregate: ["made of", "This row is made of the rows below it."],
+  aggregate: ["is made of", "This row is made of the rows below it."],
   sum: ["adds up", "This row is there as often as the uses of rules below it say."],
   member: ["together", "These rows together are one member of the group."],
   absent: ["absent", "Nothing like this is there, and that is what is needed."],
@@ -147,9 +147,10 @@ function tools(name, question, aside, answer) {
 }
 
 function reasons(supports) {
-  return h("div", {}, h("p", {}, supports.length
-    ? `Each of these sets of table rows is enough for ${supports.length === 1 ? "it, and there is no other" : "it"}:`
-    : "It needs no table row at all."),
+  const words = supports.length === 1
+    ? "These table rows are enough for it, and there is no other way:"
+    : `Each of these ${number(supports.length)} sets of table rows is enough for it, the smallest first:`;
+  return h("div", {}, h("p", {}, supports.length ? words : "It needs no table row at all."),
   h("ol", { class: "reasons" }, ...supports.map((rows) => h("li", {}, ...facts(rows)))));
 }
 

@@ -26,12 +26,9 @@ function part(change) {
   const about = relation.exact ? "" : "about ";
   const columns = relation.columns;
   const head = (word, count) =>
-    h("tr", {}, h("th", { colspan: columns.length, scope: "colgroup" }, `${word}: ${about}${count === null ? "?" : amount(count, "row")}`));
+    h("th", { colspan: columns.length, scope: "colgroup" }, `${word}: ${about}${count === null ? "?" : amount(count, "row")}`);
   const pairs = paired(change.rows);
-  const names = columns.map((column) => h("th", { scope: "col", class: kind(column) }, column.name));
-  const again = columns.map((column) => h("th", { scope: "col", class: kind(column) }, column.name));
-  const top = head("Now", before);
-  top.append(...head("Then", after).children);
+  const names = [...columns, ...columns].map((column) => h("th", { scope: "col", class: kind(column) }, column.name));
   const left = change.inserted + change.deleted - change.rows.reduce((sum, row) => sum + Math.abs(row.count), 0);
   return h(
     "section",
@@ -40,7 +37,7 @@ function part(change) {
       h("span", { class: "went" }, change.deleted ? `−${number(change.deleted)}` : ""), " ",
       h("span", { class: "came" }, change.inserted ? `+${number(change.inserted)}` : "")),
     h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Changes of ${change.relation}` },
-      h("table", { class: "sides" }, h("thead", {}, top, h("tr", {}, ...names, ...again)),
+      h("table", { class: "sides" }, h("thead", {}, h("tr", {}, head("Now", before), head("Then", after)), h("tr", {}, ...names)),
         h("tbody", {}, ...pairs.map((pair) => line(columns, pair))))),
     left > 0 ? h("p", {}, `and ${amount(left, "row")} more`) : null,
   );

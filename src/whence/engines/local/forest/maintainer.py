@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, ItemsView, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from copy import deepcopy
 from itertools import islice
 
@@ -46,7 +46,7 @@ from whence.errors import ConvergenceError, EvaluationError
 from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
-from whence.model.updates import Delta
+from whence.model.updates import CountedDelta, Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
@@ -356,6 +356,12 @@ class _Counts(Mapping[Row, int]):
 
     def __len__(self) -> int:
         return len(self._forest.alive(self._relation))
+
+    def columns(self) -> Sequence[Sequence[Value]]:
+        """All rows, column by column."""
+        everything = self._forest.everything(self._relation)
+        assert isinstance(everything, CountedDelta)
+        return everything.columns()[0]
 
     def page(self, bound: Mapping[int, Value], offset: int, limit: int) -> list[tuple[Row, int]]:
         """Some of the rows that have these values at these positions, and none besides."""

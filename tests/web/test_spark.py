@@ -1,0 +1,64 @@
+"""The page of a database on Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+import whence
+from tests.web.conftest import LINKS, PROGRAM
+from whence.web import app
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_looking_and_asking(spark: SparkSession) -> None:
+    with whence.connect(spark) as db, TestClient(app(db), base_url="http://localhost") as client:
+        db.execute(PROGRAM, name="network.sql")
+        db.insert("link", LINKS)
+
+        def asked(kind: str, **question: object) -> Any:
+            answer = client.post(f"/api/{kind}", json=question)
+            assert answer.status_code == 200, answer.text
+            return answer.json()
+
+        def rows(where: str) -> Any:
+            return client.get("/api/rows", params={"relation": "link", "where": where}).json()
+
+        relations = {each["name"]: each for each in client.get("/api/database").json()["relations"]}
+        assert (relations["link"]["size"], relations["link"]["exact"]) == (4, False)
+        assert rows('{"km": "2"}') == {"rows": [["b", "c", 2]], "more": False}
+        assert rows('{"km": null}') == {"rows": [["c", "d", None]], "more": False}
+        # On the cluster from now on.
+        db.insert("link", spark.range(20_000).selectExpr("concat('n', id) src", "concat('m', id) dst", "int(id) km"))
+        assert rows('{"src": "n77", "km": 77}') == {"rows": [["n77", "m77", 77]], "more": False}
+        assert rows('{"km": null}') == {"rows": [["c", "d", None]], "more": False}
+        assert rows("{}")["more"] is True
+        newest = client.get("/api/database").json()["commits"][0]
+        counts = {part["relation"]: (part["inserted"], part["rows"]) for part in newest["relations"]}
+        assert counts["link"] == (20_000, [])
+        assert asked("why", relation="reachable", row=["a", "b"])["roots"][0]["title"] == "reachable('a', 'b')"
+        changed = asked("what-if", delete={"link": [["c", "d", None]]})["relations"]
+        assert {each["relation"]: each["deleted"] for each in changed}["reachable"] == 3
+        assert asked("query", sql="SELECT count(*) AS n FROM link")["rows"] == [[20_004]]
+
+
+def test_a_query_cannot_call_java(spark: SparkSession) -> None:
+    with whence.connect(spark) as db, TestClient(app(db), base_url="http://localhost") as client:
+        for name in ("reflect", "java_method", "`try_reflect`", "system.builtin.reflect"):
+            answer = client.post("/api/query", json={"sql": f"SELECT {name}('java.lang.System', 'exit', 1)"})
+            assert answer.status_code == 400
+            assert "which runs methods of Java" in answer.json()["error"]["text"]
+        answer = client.post("/api/query", json={"sql": "SELECT * FROM csv.`/etc/passwd`"})
+        assert answer.status_code == 404
+
+
+def test_a_query_that_takes_too_long(spark: SparkSession) -> None:
+    endless = "SELECT count(*) AS n FROM range(1000000) a, range(1000000) b WHERE (a.id + b.id) % 7 = 3"
+    with whence.connect(spark) as db:
+        with pytest.raises(whence.EvaluationError, match="the query was stopped after 1 seconds"):
+            db.query(endless, timeout=1.0)
+        assert db.query("SELECT 1 AS one", timeout=100.0).to_pylist() == [{"one": 1}]

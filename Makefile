@@ -2,9 +2,10 @@
 
 PYTHON_IN_VENV := .venv/bin/python
 READY := .venv/.ready
+BROWSER := .venv/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench bench-long clean
+.PHONY: help setup run test check format bench bench-long pictures clean
 
 help: ## Show what can be typed
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -12,7 +13,7 @@ help: ## Show what can be typed
 run: $(READY) ## Run the example on Spark: a real network loses links, and its views follow; ENGINE=local needs no Java
 	@$(PYTHON_IN_VENV) examples/backbone/live.py --engine $(or $(ENGINE),spark)
 
-test: check ## Run everything that must pass: the checks, then the tests
+test: check $(BROWSER) ## Run everything that must pass: the checks, then the tests
 	@$(PYTHON_IN_VENV) -m pytest
 
 check: $(READY) ## Run the linter, the format check and the type checker
@@ -30,11 +31,21 @@ bench: $(READY) ## Compare whence with DuckDB and others; QUICK=1 takes small si
 bench-long: $(READY) ## Follow streams on Spark for half an hour and see what grows; QUICK=1 takes a minute
 	@$(PYTHON_IN_VENV) -m benchmarks soak $(if $(QUICK),--quick)
 
+pictures: $(BROWSER) ## Draw all pictures of the documentation again: benchmarks, a terminal session, the page
+	@$(PYTHON_IN_VENV) -m benchmarks.page
+	@$(PYTHON_IN_VENV) -m benchmarks.pictures
+	@$(PYTHON_IN_VENV) scripts/record_session.py
+	@$(PYTHON_IN_VENV) scripts/screenshots.py
+
 setup: $(READY) ## Only set up: find Python, make .venv, install what is needed
 
 clean: ## Remove everything that set-up, tests and tools have made
 	rm -rf .venv .bench .mypy_cache .ruff_cache .pytest_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BROWSER): $(READY)
+	@sh scripts/browser.sh
+	@touch $(BROWSER)
 
 $(READY): pyproject.toml
 	@sh scripts/setup.sh

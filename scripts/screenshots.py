@@ -1,19 +1,23 @@
 """Makes the pictures of docs/page.md: the page of the example, in a browser that nobody sees.
 
-    python -m scripts.screenshots
+    python scripts/screenshots.py
 
 It needs Chromium and its driver, as the tests of the page do.
 """
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import whence
-from tests.web.browser import Window, chromium
 from whence.cli.script import steps
 from whence.model.span import Source
 from whence.web import serve
+
+if TYPE_CHECKING:
+    from tests.web.browser import Window
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "backbone"
@@ -22,6 +26,10 @@ WIDTH, HEIGHT = 1400, 1000
 
 
 def main() -> None:
+    # A script is started in its own directory, from where the tests cannot be seen.
+    sys.path.insert(0, str(ROOT))
+    from tests.web.browser import chromium
+
     PICTURES.mkdir(parents=True, exist_ok=True)
     with whence.connect() as db, chromium(WIDTH, HEIGHT) as window:
         db.execute((EXAMPLE / "backbone.sql").read_text(), name="backbone.sql", directory=EXAMPLE)

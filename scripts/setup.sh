@@ -4,7 +4,6 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/python.sh
 . scripts/java.sh
-. scripts/chromium.sh
 
 python=$(find_python) || {
     cat >&2 <<'TEXT'
@@ -35,5 +34,4 @@ say "installing whence and its dependencies into .venv (a minute the first time)
     exit 1
 }
 find_java
-find_chromium
 say "done"

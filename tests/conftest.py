@@ -36,6 +36,15 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs Spark comes last, because it takes most of the time."""
+    items.sort(key=_needs_spark)
+
+
+def _needs_spark(item: pytest.Item) -> bool:
+    return "spark" in getattr(item, "fixturenames", ()) or not {"cluster", "spark"}.isdisjoint(item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession

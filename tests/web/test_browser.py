@@ -98,6 +98,23 @@ def test_a_proof_opens_step_by_step(window: Window, db: Database) -> None:
 
 
 @pytest.mark.usefixtures("page")
+def test_many_members_are_shown_in_parts(window: Window, db: Database) -> None:
+    db.insert("link", [("hub", f"n{at:04}", at) for at in range(1_120)])
+    window.click('#question input[value="why"] + span')
+    window.run("document.querySelector('#question select').value = 'total'")
+    window.run("document.querySelector('#question select').dispatchEvent(new Event('change'))")
+    window.type("#question .field:nth-of-type(1) input", "hub", Keys.ENTER)
+    window.see(".proof button", "950 more rows: show the next")
+    window.see("#answer .note", "A limit was reached")
+    for left in range(900, 0, -50):
+        window.click(".proof button", f"{left + 50} more rows")
+        window.see(".proof button", f"{left} more rows")
+    window.click(".proof button", "50 more rows")
+    window.see(".proof .nothing", "and more that were not looked for")
+    assert len(window.all('.proof [role="group"] > [role="treeitem"]')) == 1_000
+
+
+@pytest.mark.usefixtures("page")
 def test_why_from_a_row_and_what_it_rests_on(window: Window) -> None:
     window.click(node("open_ends"))
     window.type('#relation .filters input[aria-label$="dst is"]', "d")

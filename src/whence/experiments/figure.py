@@ -21,6 +21,7 @@ class Scale:
     """The largest share of all rows that is deleted, one by one."""
     few_deletions: int = 8
     """Of an experiment with many networks: so many links of each."""
+    spark_deletions: int = 3
     sizes: tuple[int, ...] = (50, 100, 150, 200)
     large_sizes: tuple[int, ...] = (100, 200, 400, 1000)
     counts: tuple[int, ...] = (1, 4, 8, 12, 16, 24)
@@ -33,6 +34,7 @@ QUICK = Scale(
     shares=(0.5, 1.0),
     deletions=0.05,
     few_deletions=2,
+    spark_deletions=1,
     sizes=(25,),
     large_sizes=(25, 50),
     counts=(1, 3),

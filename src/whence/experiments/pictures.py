@@ -20,10 +20,11 @@ def draw(figure: Figure, points: Sequence[Point], path: Path) -> None:
     for axes, (measure, label) in zip(canvas.subplots(1, len(MEASURES)), MEASURES.items(), strict=True):
         for number, line in enumerate(figure.lines):
             own = [point for point in points if point.line == line.name and point.runs]
+            name = line.name if own else f"{line.name} (not finished)"
             if figure.ticks:
-                _bars(axes, own, measure, line.name, number, len(figure.lines))
+                _bars(axes, own, measure, name, number, len(figure.lines))
             else:
-                _line(axes, own, measure, line.name, MARKERS[number])
+                _line(axes, own, measure, name, MARKERS[number])
         if figure.ticks:
             axes.set_xticks(list(figure.ticks), list(figure.ticks.values()))
         if figure.logarithmic:

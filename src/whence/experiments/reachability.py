@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeAlias
 
-from whence.experiments.figure import ABSORPTION_LAZY, DRED, SCHEMES, Curve, Figure, Line, Scale
+from whence.experiments.figure import ABSORPTION_EAGER, ABSORPTION_LAZY, DRED, SCHEMES, Curve, Figure, Line, Scale
 from whence.experiments.measuring import Meter, parts
 from whence.network import Network
 from whence.workloads.transit_stub import DENSE, SPARSE, TransitStub, transit_stub_links
@@ -97,7 +97,7 @@ def of_density(line: Line, name: str, density: float) -> Line:
     return Line(f"{line.name} {name}", {**line.options, "density": density})
 
 
-EAGER = Line("Eager", {"provenance": "absorption", "ship": "eager", "order": "depth-first"})
+EAGER = Line("Eager", ABSORPTION_EAGER.options)
 LAZY = Line("Lazy", ABSORPTION_LAZY.options)
 BY_DENSITY = [
     of_density(line, name, density)
@@ -105,8 +105,8 @@ BY_DENSITY = [
     for line in (EAGER, LAZY)
 ]
 ORDERS = [
-    Line("Depth-first", {"provenance": "absorption", "ship": "lazy", "order": "depth-first"}),
-    Line("Arrival", {"provenance": "absorption", "ship": "lazy", "order": "arrival"}),
+    Line("Depth-first", ABSORPTION_LAZY.options),
+    Line("Arrival", {**ABSORPTION_LAZY.options, "order": "arrival"}),
 ]
 INSERTED = "share of links inserted"
 NODES = "nodes of the network"

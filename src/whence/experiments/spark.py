@@ -10,19 +10,21 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS
 from whence.experiments.figure import ABSORPTION_LAZY, DRED
 from whence.experiments.pictures import new_canvas, save
-from whence.experiments.reachability import REACHABLE, Pairs, links_of, network_of
+from whence.experiments.reachability import Pairs, links_of, network_of
 from whence.experiments.settings import Settings
 from whence.network.traffic import Traffic
-from whence.session.history import KEEP_VERSIONS
 from whence.workloads.transit_stub import DENSE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+TABLE = "CREATE TABLE link(src INT NOT NULL, dst INT NOT NULL, PRIMARY KEY (src, dst))"
+VIEW = "reachable(x, y) :- link(x, y). reachable(x, y) :- link(x, z), reachable(z, y)."
 MAINTENANCE = ("recompute", "dred", "absorption")
+# Rows beyond which a change is followed in rounds on the cluster.
+LARGE_CHANGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def compare_with_spark(settings: Settings) -> list[Path]:
         settings.tell("spark: skipped, because PySpark is not installed; pip install 'whence[spark]'")
         return []
     links = links_of(settings.scale.nodes, DENSE, 1)
-    deleted = links[: settings.scale.few_deletions]
+    deleted = links[: settings.scale.spark_deletions]
     costs = [*_on_spark(settings, links, deleted), *_in_the_laboratory(settings, links, deleted)]
     table, picture = settings.output / "spark.csv", settings.output / "spark.svg"
     with table.open("w", newline="") as file:
@@ -55,14 +57,20 @@ def compare_with_spark(settings: Settings) -> list[Path]:
 
 
 def _on_spark(settings: Settings, links: Pairs, deleted: Pairs) -> Iterator[Cost]:
-    from whence.cluster.connecting import connect_spark
+    from whence.cluster.connecting import use_this_python
+    from whence.cluster.database import SparkDatabase
+    from whence.engines.spark.paging import Paging
 
+    # A view of this size would not leave the driver: it is treated like one of many millions of rows.
+    paging = Paging(whole=0, mapped=0, delta=LARGE_CHANGE)
     spark = _session()
+    use_this_python(spark)
     for maintenance in MAINTENANCE:
         settings.tell(f"spark: {maintenance}")
-        with connect_spark(spark, None, maintenance, DEFAULT_LIMITS, KEEP_VERSIONS) as db:
-            db.rules(REACHABLE)
+        with SparkDatabase(spark, None, maintenance, paging=paging) as db:
+            db.execute(TABLE)
             db.insert("link", links)
+            db.rules(VIEW)
             started = time.perf_counter()
             spent = [db.delete("link", [link]).metrics for link in deleted]
             seconds = time.perf_counter() - started

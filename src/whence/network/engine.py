@@ -51,7 +51,7 @@ class NetworkEngine:
         self.traffic = self._wire.traffic()
         return deltas
 
-    def foresee(self, update: Update) -> Mapping[str, Delta]:
+    def foresee(self, update: Update) -> Mapping[str, Delta]:  # noqa: ARG002 - it is refused
         raise UnsupportedError("a network counts every message, and has none for what does not happen")
 
     def counts(self, relation: str) -> Mapping[Row, int]:

@@ -195,12 +195,14 @@ class WhyQuestions(ABC):
     def _trial(self, asked: Asked) -> Trial:
         """Whether the row is there without some base rows, told by following the change and taking it back."""
         relation, row = asked.root
-        count = asked.backwards.count(asked.root)
+        backwards = asked.backwards
+        gather = backwards.evidence.gather
+        count = gather(lambda: backwards.count(asked.root))
 
         def holds(gone: Collection[Fact]) -> bool:
             rows: dict[str, list[Row]] = {}
-            for fact in gone:
-                rows.setdefault(fact[0], []).extend([fact[1]] * asked.backwards.count(fact))
+            for fact, copies in gather(lambda: [(each, backwards.count(each)) for each in gone]):
+                rows.setdefault(fact[0], []).extend([fact[1]] * copies)
             changes: Mapping[str, Delta] = self.what_if(delete=rows).changes
             return count + changes.get(relation, {}).get(row, 0) > 0
 

@@ -57,6 +57,7 @@ class Sending:
             "place": step.place,
             "again": None if step.again_at is None else step.again_at.label,
             "all": len(step.children),
+            "partial": step.is_partial,
         }
         if step.children and (depth == 0 or self._left <= 0):
             return {**sent, "children": None}

@@ -190,6 +190,19 @@ def test_bad_questions(db: whence.Database, row: Row, version: int, words: str) 
     assert words in str(error.value)
 
 
+def test_a_proof_that_is_interrupted(db: whence.Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    rows = db.rows("reachable")
+    with monkeypatch.context() as patch:
+        patch.setattr("whence.questions.why.prove", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            db.what_removed("reachable", ("a", "c"))
+    assert db.rows("reachable") == rows
+    assert db.what_removed("reachable", ("a", "c")).proof is not None
+
+
 def test_a_row_that_is_there(db: whence.Database) -> None:
     with pytest.raises(whence.DataError, match=r"reachable\('b', 'c'\) is there: nothing removed it"):
         db.what_removed("reachable", ("b", "c"))

@@ -183,3 +183,22 @@ def test_questions_that_are_refused_in_words() -> None:
     differences = database("differences", {(0, 1, 1)}, set(), set())
     with pytest.raises(UnsupportedError, match="more has rules that take rows away"):
         differences.evaluate("more", "counting")
+
+
+def test_what_was_not_looked_at_is_no_support(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.explain.weighing.weighing.DERIVATIONS", 20)
+    with reach(LINEAR, grid(4)) as db:
+        supports = db.why("reach", (0, 15)).supports()
+        assert supports and not supports.complete
+        assert all(relation == "link" for support in supports for relation, _ in support)
+        assert db.critical("reach", (0, 15)) == set()
+        assert db.probability("reach", (0, 1), {"link": {(0, 1): 0.5}}).value == 0.5
+        with pytest.raises(UnsupportedError, match=r"reach\(0, 15\) has too many derivations for a formula"):
+            db.why("reach", (0, 15)).formula()
+
+
+def test_trying_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whence.questions.why._MOST_TRIES", 1)
+    db = database("aggregates", {(0, 1, 1), (0, 2, 2)}, set(), set())
+    with pytest.raises(UnsupportedError, match=r"was not told in time: 1 of 2 base rows were tried"):
+        db.critical("degree", (0, 2))

@@ -111,11 +111,18 @@ class LocalEngine:
         """In here the update has happened."""
         works = self._works
         self.apply(update)
+        back = Update({name: _minus(delta) for name, delta in update.deltas.items()})
         try:
             yield
         finally:
-            self.apply(Update({name: _minus(delta) for name, delta in update.deltas.items()}))
-            self._works = works
+            try:
+                self.apply(back)
+            except KeyboardInterrupt:
+                # It must not stay, whoever is waiting.
+                self.apply(back)
+                raise
+            finally:
+                self._works = works
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)

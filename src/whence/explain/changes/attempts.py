@@ -104,6 +104,11 @@ class Attempts:
                     failed = replace(way, values=values, waiting=rest, failed=(*way.failed, at))
                     yield from self._ways(rule, failed, failures - 1)
                 return
+        for at in way.waiting:
+            solved = rule.solved(at, way.values)
+            if solved is not None and len(solved) > len(way.values):
+                yield from self._ways(rule, replace(way, values=solved), failures)
+                return
         atoms = [at for at in way.waiting if isinstance(rule.steps[at], Match)]
         if not atoms:
             yield way

@@ -28,6 +28,10 @@ class Cells:
         self._names = [frozenset(variable.name for variable in variables(term)) for term in atom.terms]
         self.names = frozenset(names_in(atom))
 
+    def positions_of(self, names: frozenset[str]) -> frozenset[int]:
+        """The columns that hold some of these variables."""
+        return frozenset(at for at, found in enumerate(self._names) if found & names)
+
     def pattern(self, values: Environment) -> Pattern:
         return tuple(
             cell(values) if names <= values.keys() else ...

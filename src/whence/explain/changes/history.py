@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from whence.engines.local.engine import LocalEngine
@@ -189,5 +190,6 @@ def _proof(session: Session, change: Mapping[str, Mapping[Row, int]], prove: Pro
     engine = session.engine
     if prove is None or not isinstance(engine, LocalEngine):
         return None
-    with engine.supposing(Update(change)):
+    with suppress(WhenceError), engine.supposing(Update(change)):
         return prove()
+    return None

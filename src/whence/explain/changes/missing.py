@@ -59,9 +59,12 @@ class Search:
         found = Found()
         try:
             for size in range(1, self._largest + 1):
+                shapes: set[frozenset[tuple[str, Pattern]]] = set()
                 for candidate in self._candidates(goal, size):
+                    shape = self._world.shape(candidate)
                     started = time.perf_counter()
-                    if self._produces(candidate):
+                    if shape not in shapes and self._produces(candidate):
+                        shapes.add(shape)
                         found.sets.append(candidate)
                         self._world.hurry(_STEPS_FOR_OTHERS)
                         is_slow = time.perf_counter() - started > _SECONDS_FOR_OTHERS

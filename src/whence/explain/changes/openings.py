@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from whence.engines.reference.joins import binds
 from whence.engines.reference.tables import Table
-from whence.errors import EvaluationError
 from whence.explain.changes.cells import Environment
 from whence.explain.changes.rules import ReadyRule, Rules
 from whence.explain.changes.world import World
@@ -30,6 +29,8 @@ class Way:
     postponed: tuple[int, ...] = ()
     tables: frozenset[Fact] = frozenset()
     views: frozenset[Fact] = frozenset()
+    # Variables whose value nobody looks at: any would have done.
+    free: frozenset[str] = frozenset()
 
 
 class Openings:
@@ -97,23 +98,12 @@ class _Opening:
                     waiting.remove(at)
                     progress = True
                     continue
-                solved = self._solved(at, values)
+                solved = self._rule.solved(at, values)
                 if solved is None:
                     return None
                 progress = progress or len(solved) > len(values)
                 values = solved
         return self._opened(replace(way, values=values, waiting=tuple(waiting)))
-
-    def _solved(self, at: int, values: Environment) -> Environment | None:
-        """An equation gives a variable the only value for which it holds; None if there is none."""
-        for name, needed, compute in self._rule.equations[at]:
-            if name not in values and needed <= values.keys():
-                try:
-                    value = compute(values)
-                except EvaluationError:
-                    return None
-                return None if value is None else {**values, name: value}
-        return values
 
     def _opened(self, way: Way) -> Way | None:
         """Atoms that were postponed and now have all their values are open."""
@@ -127,7 +117,11 @@ class _Opening:
             # A row that is there is found as such, and need not be left open.
             if row is None or self._world.has(atom.relation, row):
                 return None
-            (tables if self._world.is_table(atom.relation) else views).add((atom.relation, row))
+            if self._world.is_table(atom.relation):
+                tables.add((atom.relation, row))
+                self._world.note_free((atom.relation, row), atom.positions_of(way.free))
+            else:
+                views.add((atom.relation, row))
         return replace(way, postponed=tuple(postponed), tables=frozenset(tables), views=frozenset(views))
 
     def _rank(self, at: int, way: Way) -> tuple[int, bool]:
@@ -169,8 +163,9 @@ class _Opening:
         """Give a variable without a value every one that is known."""
         name = self._unknown(way)
         if name is not None:
+            free = way.free | {name} if self._rule.uses[name] == 1 else way.free
             for value in self._world.known.of(self._rule.scope.types[name].type):
-                yield from self.walk(replace(way, values={**way.values, name: value}))
+                yield from self.walk(replace(way, values={**way.values, name: value}, free=free))
 
     def _unknown(self, way: Way) -> str | None:
         for at in (*way.postponed, *way.waiting):

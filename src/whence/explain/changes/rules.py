@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from whence.explain.changes.cells import Cells, Environment, names_in
 from whence.explain.changes.world import World
 from whence.explain.proofs.words import Pattern
 from whence.model.rules import Atom, Comparison, Literal, Rule
-from whence.model.terms import Aggregate, Variable, Wildcard, variables
+from whence.model.terms import Aggregate, Term, Variable, Wildcard, variables
 from whence.model.types import Row
 
 _EXTREMES = ("min", "max")
@@ -60,7 +61,9 @@ class ReadyRule:
         self.steps: tuple[Step, ...] = order_body(named)
         self.needs = [frozenset(needs(step)) for step in self.steps]
         self.cells = [Cells(step.atom, self.scope) if isinstance(step, Match) else None for step in self.steps]
-        self.equations = [list(self._equations(step)) for step in self.steps]
+        self._solutions = [list(_equations(step, self.scope)) for step in self.steps]
+        # How often the rule mentions each variable.
+        self.uses = Counter(_mentioned(self.head, self.steps))
         self._tests = [self._test(at, step) for at, step in enumerate(self.steps)]
         self._lookups: dict[tuple[int, frozenset[str]], Lookup] = {}
         self._outputs = [self._output(at) for at in range(len(self.head))]
@@ -100,6 +103,17 @@ class ReadyRule:
             return None
         after = dict(values)
         return after, test(after)
+
+    def solved(self, at: int, values: Environment) -> Environment | None:
+        """With the value that an equation leaves for a variable, if it is one; None if it leaves none."""
+        for name, needed, compute in self._solutions[at]:
+            if name not in values and needed <= values.keys():
+                try:
+                    value = compute(values)
+                except EvaluationError:
+                    return None
+                return None if value is None else {**values, name: value}
+        return values
 
     def can_match(self, at: int, values: Environment) -> bool:
         """Whether the step is an atom, and what it computes can be computed."""
@@ -141,15 +155,6 @@ class ReadyRule:
             found = self._lookups[at, bound] = lookup(step.atom, set(bound), table, self.scope)
         return found
 
-    def _equations(self, step: Step) -> Iterator[Equation]:
-        match step:
-            case Test(Comparison(op="=", left=left, right=right)):
-                for one, other in ((left, right), (right, left)):
-                    if isinstance(one, Variable):
-                        needed = frozenset(variable.name for variable in variables(other))
-                        compute = self.scope.compute(other, self.scope.types[one.name].type)
-                        yield Equation(one.name, needed, compute)
-
     def _test(self, at: int, step: Step) -> Callable[[Environment], bool] | None:
         match step:
             case Test(literal):
@@ -161,6 +166,28 @@ class ReadyRule:
             case Absent():
                 return lambda values: not any(True for _ in self._lookup(at, values).extend(values, 1))
         return None
+
+
+def _equations(step: Step, scope: Scope) -> Iterator[Equation]:
+    match step:
+        case Test(Comparison(op="=", left=left, right=right)):
+            for one, other in ((left, right), (right, left)):
+                if isinstance(one, Variable):
+                    needed = frozenset(variable.name for variable in variables(other))
+                    yield Equation(one.name, needed, scope.compute(other, scope.types[one.name].type))
+
+
+def _mentioned(head: Sequence[Term], steps: Sequence[Step]) -> Iterator[str]:
+    terms = [*head]
+    for step in steps:
+        match step:
+            case Match(atom) | Absent(atom):
+                terms += atom.terms
+            case Define(variable, term):
+                terms += (variable, term)
+            case Test(literal):
+                terms.append(as_term(literal))
+    return (variable.name for term in terms for variable in variables(term))
 
 
 def _defines(name: str, compute: Computed, values: Environment) -> bool:

@@ -11,6 +11,7 @@ from whence.engines.reference.tables import Table
 from whence.explain.changes.contents import Contents, LimitReachedError
 from whence.explain.changes.known import KnownValues
 from whence.explain.proofs.reasons import Fact
+from whence.explain.proofs.words import Pattern
 from whence.model.rules import Rule
 from whence.model.types import Row, Value
 
@@ -46,6 +47,7 @@ class World:
         self._end = time.monotonic() + seconds
         self._assumed: dict[str, list[Row]] = {}
         self.assumed: frozenset[Fact] = frozenset()
+        self._free: dict[Fact, frozenset[int]] = {}
 
     def assume(self, facts: frozenset[Fact]) -> None:
         """These rows are there as well, and no others."""
@@ -53,6 +55,18 @@ class World:
             self.assumed, self._assumed = facts, {}
             for relation, row in facts:
                 self._assumed.setdefault(relation, []).append(row)
+
+    def note_free(self, fact: Fact, positions: frozenset[int]) -> None:
+        """In these columns, any other value would have done as well."""
+        if positions:
+            self._free[fact] = positions
+
+    def shape(self, facts: frozenset[Fact]) -> frozenset[tuple[str, Pattern]]:
+        """What matters about rows."""
+        return frozenset(
+            (name, tuple(... if at in self._free.get((name, row), ()) else value for at, value in enumerate(row)))
+            for name, row in facts
+        )
 
     def hurry(self, steps: int) -> None:
         """From now on there are no more than so many steps."""

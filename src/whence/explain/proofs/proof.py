@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.errors import UnknownNameError
 from whence.explain.proofs.reasons import Fact
-from whence.explain.proofs.words import Pattern
+from whence.explain.proofs.words import Pattern, fact_text, relation_name
 
 if TYPE_CHECKING:
     from whence.explain.proofs.reasons import Reasons
@@ -44,8 +44,6 @@ class Step:
 
     @property
     def relation(self) -> str:
-        from whence.explain.proofs.words import relation_name
-
         return relation_name(self.fact[0])
 
     @property
@@ -72,8 +70,6 @@ class Step:
             todo.extend(reversed(step.children))
 
     def __repr__(self) -> str:
-        from whence.explain.proofs.words import fact_text
-
         return f"<Step {self.label}: {self.kind} {fact_text(*self.fact)}>"
 
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from whence.engines.evidence import Derivation
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.limits import Watch
-from whence.explain.proofs.reasons import Fact, facts_of
+from whence.explain.proofs.reasons import Fact, positive
 from whence.explain.proofs.words import Pattern
 from whence.explain.weighing.exactness import inexact
 from whence.model.types import Row
@@ -82,10 +83,23 @@ def explore(backwards: Backwards, roots: Iterable[Fact], steps: int, seconds: fl
                     seen.add(need)
                     layer.append(need)
             if watch.is_over:
-                cone.is_complete = False
-                return cone
+                return _cut_off(cone, backwards)
         todo = layer
     cone.reason = inexact(backwards, {root[0] for root in cone.roots})
+    return cone
+
+
+def _cut_off(cone: Cone, backwards: Backwards) -> Cone:
+    """As far as it goes: without derivations that need rows which were not looked at any more."""
+    cone.is_complete = False
+    for head, bodies in cone.derivations.items():
+        known: list[tuple[Node, ...]] = []
+        for body in bodies:
+            facts = [need for need in body if not isinstance(need, Absent | Part) and need not in cone.derivations]
+            if all(backwards.is_table(fact[0]) for fact in facts):
+                cone.base.update(dict.fromkeys(facts))
+                known.append(body)
+        cone.derivations[head] = known
     return cone
 
 
@@ -94,6 +108,8 @@ class _Exploring:
         self._backwards = backwards
         self._cone = cone
         self._watch = watch
+        # The relations of rules' atoms, by identity: to hash a rule would walk all of it.
+        self._names: dict[int, tuple[str, ...]] = {}
 
     def open(self, facts: Sequence[Fact]) -> Iterator[Fact]:
         """Put the derivations of rows into the cone, and return what they need."""
@@ -101,9 +117,11 @@ class _Exploring:
         self._cone.base.update(dict.fromkeys(fact for fact in facts if self._backwards.is_table(fact[0])))
         found = self._backwards.evidence.gather(lambda: [self._choices(fact) for fact in views])
         for fact, choices in zip(views, found, strict=True):
-            self._add(fact, choices)
+            bodies = [[self._body(way) for way in ways] for ways in choices]
+            self._add(fact, bodies)
             self._cone.ways[fact] = [way for ways in choices for way in ways]
-            yield from (need for way in self._cone.ways[fact] for need in facts_of(way))
+            for body in chain.from_iterable(bodies):
+                yield from (need for need in body if not isinstance(need, Absent | Part))
 
     def _choices(self, fact: Fact) -> list[list[Derivation]]:
         """The uses of rules to choose from: once, or once for each min and max."""
@@ -118,30 +136,24 @@ class _Exploring:
             return [self._taken(ways) for ways in backwards.witnesses(fact)]
         return [self._taken(backwards.ways(fact))]
 
-    def _add(self, fact: Fact, choices: list[list[Derivation]]) -> None:
-        relation = fact[0]
-        if not self._backwards.is_aggregated(relation):
-            self._cone.derivations[fact] = [self._body(way) for way in choices[0]]
-        elif self._backwards.is_extreme(relation):
-            self._add_extremes(fact, choices)
-        else:
-            together = dict.fromkeys(need for way in choices[0] for need in self._body(way))
-            self._cone.derivations[fact] = [tuple(together)]
-
-    def _add_extremes(self, fact: Fact, choices: list[list[Derivation]]) -> None:
-        # Over nothing at all, min and max are NULL, and need nothing.
-        bodies: list[list[tuple[Node, ...]]] = [[self._body(way) for way in ways] or [()] for ways in choices]
+    def _add(self, fact: Fact, bodies: list[list[tuple[Node, ...]]]) -> None:
         derivations = self._cone.derivations
-        if len(bodies) == 1:
+        if not self._backwards.is_aggregated(fact[0]):
             derivations[fact] = bodies[0]
+        elif not self._backwards.is_extreme(fact[0]):
+            derivations[fact] = [tuple(dict.fromkeys(chain.from_iterable(bodies[0])))]
         else:
-            parts = [Part(*fact, number) for number in range(len(bodies))]
+            # Over nothing at all, min and max are NULL, and need nothing.
+            parts = [Part(*fact, number) for number in range(len(bodies))] if len(bodies) > 1 else [fact]
             derivations[fact] = [tuple(parts)]
-            derivations.update(zip(parts, bodies, strict=True))
+            derivations.update(zip(parts, [of_part or [()] for of_part in bodies], strict=True))
 
     def _body(self, way: Derivation) -> tuple[Node, ...]:
+        names = self._names.get(id(way.rule))
+        if names is None:
+            names = self._names[id(way.rule)] = positive(way.rule)
         absent = [Absent(each.relation, each.pattern, each.words) for each in self._backwards.absences.of(way)]
-        return (*facts_of(way), *absent)
+        return (*zip(names, way.body, strict=True), *absent)
 
     def _taken(self, ways: Iterable[Derivation]) -> list[Derivation]:
         taken: list[Derivation] = []

@@ -62,12 +62,13 @@ def annotate(kind: Kind, cone: Cone, annotations: Mapping[Fact, Any], backwards:
     """The annotation of every root of a cone."""
     _require_plain(kind, cone, backwards)
     semiring = kind.semiring
+    counts = backwards.evidence.gather(lambda: {fact: backwards.count(fact) for fact in cone.base})
 
     def leaf(node: Node) -> Any:
         if isinstance(node, Absent):
             return semiring.one
         fact = (node[0], node[1])
-        return annotations[fact] if fact in annotations else kind.default(fact, backwards.count(fact))
+        return annotations[fact] if fact in annotations else kind.default(fact, counts[fact])
 
     if isinstance(semiring, Lineage):
         return {root: kind.shown(found) for root, found in _lineages(cone, leaf).items()}

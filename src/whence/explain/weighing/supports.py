@@ -17,7 +17,7 @@ from whence.explain.weighing.cone import Absent, Cone, Node, Part
 
 
 class Enumeration:
-    """The minimal supports of a cone's row one after the other, as bits; `leaf` names the bits.
+    """The minimal supports of a cone's row one after the other, as bits; `leaves` says of what.
 
     Where `counts_absent`, what must be absent takes part like a base row; else it just holds.
     """

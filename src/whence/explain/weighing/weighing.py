@@ -18,6 +18,7 @@ from whence.explain.weighing.supports import Enumeration, base_rows
 DERIVATIONS = 100_000
 TRIES = 300_000
 SECONDS = 10.0
+EXPLORING = 5.0
 
 
 class Supports(list[frozenset[Fact]]):
@@ -35,7 +36,7 @@ class Weighing:
 
     @cached_property
     def cone(self) -> Cone:
-        return absorbed(explore(self.backwards, [self.root], DERIVATIONS, SECONDS))
+        return absorbed(explore(self.backwards, [self.root], DERIVATIONS, EXPLORING))
 
     def watch(self) -> Watch:
         return Watch(TRIES, SECONDS)

@@ -22,16 +22,16 @@ function draw({ relations }) {
     show(byId("legend"));
     return;
   }
-  const { places, edges, width, height } = layout(relations);
+  const { places, low, edges, width, height } = layout(relations);
   const tip = s("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
     s("path", { d: "M0,0 L8,4 L0,8 z", class: "tip" }));
   const drawing = s(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "Tables and views, and who reads whom" },
+    { viewBox: `0 0 ${width} ${height}`, width, height, class: low ? "crowded" : null, role: "group", "aria-label": "Tables and views, and who reads whom" },
     s("defs", {}, tip),
-    ...edges.map((edge) => s("path", { d: edge.path, class: edgeClass(edge), "marker-end": "url(#tip)" },
+    ...edges.map((edge) => s("path", { d: edge.path, class: edgeClass(edge), "data-from": edge.from, "data-to": edge.to, "marker-end": "url(#tip)" },
       s("title", {}, edgeWords(edge)))),
-    ...relations.map((relation) => node(relation, places.get(relation.name))),
+    ...relations.map((relation) => node(relation, places.get(relation.name), low)),
   );
   drawing.style.minWidth = `${Math.round(width * SMALLEST)}px`;
   drawing.style.maxWidth = `${width}px`;
@@ -40,7 +40,7 @@ function draw({ relations }) {
   legend(relations);
 }
 
-function node(relation, { x, y, width, height }) {
+function node(relation, { x, y, width, height }, low) {
   const choose = () => select(relation.name);
   const keys = (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;
@@ -55,10 +55,10 @@ function node(relation, { x, y, width, height }) {
     },
     s("title", {}, relation.name),
     s("rect", { width, height, rx: relation.kind === "view" ? 14 : 3 }),
-    s("text", { x: 14, y: 23, class: "name" }, shortened(relation.name)),
-    relation.is_recursive ? s("text", { x: width - 12, y: 23, class: "recursive" }, "↻") : null,
-    s("text", { x: 14, y: 41, class: "size" }, size(relation)),
-    s("text", { x: 14, y: 57, class: "last" }, lastChange(relation)),
+    s("text", { x: 14, y: low ? 17 : 23, class: "name" }, shortened(relation.name)),
+    relation.is_recursive ? s("text", { x: width - 12, y: low ? 17 : 23, class: "recursive" }, "↻") : null,
+    s("text", { x: 14, y: low ? 33 : 41, class: "size" }, size(relation)),
+    s("text", low ? { x: width - 12, y: 33, class: "last right" } : { x: 14, y: 57, class: "last" }, low ? lastSigns(relation) : lastChange(relation)),
   );
 }
 
@@ -67,7 +67,8 @@ function follow(commit) {
     const relation = state.byName.get(part.relation);
     const found = byId("graph").querySelector(`[data-name="${CSS.escape(part.relation)}"]`);
     found.querySelector(".size").textContent = size(relation);
-    found.querySelector(".last").textContent = lastChange(relation);
+    const last = found.querySelector(".last");
+    last.textContent = last.classList.contains("right") ? lastSigns(relation) : lastChange(relation);
     found.setAttribute("aria-label", spoken(relation));
     found.classList.remove("changed");
     // Asking for a size makes the browser notice that the class was gone, so that the flash starts anew.
@@ -82,12 +83,19 @@ function mark(name) {
     found.classList.toggle("selected", chosen);
     found.setAttribute("aria-pressed", chosen);
   }
+  for (const edge of byId("graph").querySelectorAll(".edge")) {
+    edge.classList.toggle("near", edge.dataset.from === name || edge.dataset.to === name);
+  }
 }
 
 function lastChange(relation) {
   if (relation.waits) return relation.waits.split("\n")[0].slice(0, 28);
   if (!relation.last) return "no change lately";
   return `version ${relation.last.version}: ${signed(relation.last.inserted, relation.last.deleted)}`;
+}
+
+function lastSigns(relation) {
+  return relation.last ? signed(relation.last.inserted, relation.last.deleted) : "";
 }
 
 function spoken(relation) {

@@ -4,26 +4,43 @@ const WIDTH = 196;
 const HEIGHT = 66;
 const ACROSS = 64;
 const BETWEEN = 20;
+// Where a layer has more nodes than this, all of them are lower and closer, and begin at the top.
+const MANY = 8;
+const LOW = 40;
+const CLOSE = 8;
+// Room above for lines that lead back.
+const BACK = 36;
 // A line that passes through a layer needs less room than a node.
 const PASSING = 18;
 const MARGIN = 12;
 const SWEEPS = 6;
 
-/** Places for nodes, the way of every edge, and the size of it all. `nodes` have a name and the names they read. */
+/** Places for nodes, the way of every edge, and the size of it all. `nodes` have a name and the names they read.
+ *  Nodes that are `low` have room for two lines of text, others for three. */
 export function layout(nodes) {
   const depth = depths(nodes);
+  const most = Math.max(0, ...[...count(depth.values()).values()]);
+  const low = most > MANY;
+  const tall = low ? LOW : HEIGHT;
   const layers = Array.from({ length: Math.max(0, ...depth.values()) + 1 }, () => []);
-  for (const node of nodes) layers[depth.get(node.name)].push({ name: node.name, height: HEIGHT, near: [] });
+  for (const node of nodes) layers[depth.get(node.name)].push({ name: node.name, height: tall, near: [] });
   const edges = chains(nodes, depth, layers);
   order(layers);
-  const height = place(layers);
+  const top = edges.some((edge) => edge.backwards) ? BACK : MARGIN;
+  const height = place(layers, low, top);
   const places = new Map();
   for (const layer of layers) {
     for (const item of layer) {
-      if (item.name !== undefined) places.set(item.name, { x: item.x, y: item.y, width: WIDTH, height: HEIGHT });
+      if (item.name !== undefined) places.set(item.name, { x: item.x, y: item.y, width: WIDTH, height: tall });
     }
   }
-  return { places, edges: edges.map(way), width: MARGIN * 2 + layers.length * (WIDTH + ACROSS) - ACROSS, height };
+  return { places, low, edges: edges.map(way), width: MARGIN * 2 + layers.length * (WIDTH + ACROSS) - ACROSS, height };
+}
+
+function count(values) {
+  const counts = new Map();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
 }
 
 /** The longest way from a table. Views that need each other are as deep as the first of them that is met. */
@@ -86,18 +103,19 @@ function order(layers) {
   }
 }
 
-function place(layers) {
-  const room = (layer) => layer.reduce((sum, item) => sum + item.height + BETWEEN, -BETWEEN);
+function place(layers, low, top) {
+  const between = low ? CLOSE : BETWEEN;
+  const room = (layer) => layer.reduce((sum, item) => sum + item.height + between, -between);
   const most = Math.max(0, ...layers.map(room));
   layers.forEach((layer, number) => {
-    let y = MARGIN + (most - room(layer)) / 2;
+    let y = top + (low ? 0 : (most - room(layer)) / 2);
     for (const item of layer) {
       item.x = MARGIN + number * (WIDTH + ACROSS);
       item.y = y;
-      y += item.height + BETWEEN;
+      y += item.height + between;
     }
   });
-  return most + MARGIN * 2;
+  return most + top + MARGIN;
 }
 
 /** A smooth line from the right of what is read to the left of what reads it. */
@@ -109,9 +127,9 @@ function way({ from, to, chain, backwards }) {
     const [toX, toY] = [end.x + WIDTH / 2, end.y];
     return { from, to, path: `M${x},${y} C${x},${y - 40} ${toX},${toY - 40} ${toX},${toY}` };
   }
-  let path = `M${start.x + WIDTH},${start.y + HEIGHT / 2}`;
   let x = start.x + WIDTH;
-  let y = start.y + HEIGHT / 2;
+  let y = start.y + start.height / 2;
+  let path = `M${x},${y}`;
   for (const item of chain.slice(1)) {
     const toY = item.y + item.height / 2;
     path += ` C${x + ACROSS / 2},${y} ${item.x - ACROSS / 2},${toY} ${item.x},${toY}`;

@@ -8,7 +8,7 @@ import { amount, fact, number } from "./words.js";
 const KINDS = {
   base: ["table row", "This row is in a table: here a proof ends."],
   rule: ["follows", "This row follows from the rows below it."],
-  aggregate: ["is made of", "This row is made of the rows below it."],
+  aggregate: ["aggregate", "This row is made of the rows below it."],
   sum: ["adds up", "This row is there as often as the uses of rules below it say."],
   member: ["together", "These rows together are one member of the group."],
   absent: ["absent", "Nothing like this is there, and that is what is needed."],
@@ -103,6 +103,8 @@ function fill(known, children) {
       fill(known, next.children);
     };
     known.below.append(h("li", { role: "none" }, h("button", { type: "button", class: "quiet", onclick: more }, `${amount(left, "more row")}: show the next`)));
+  } else if (known.step.partial) {
+    known.below.append(h("li", { role: "none" }, h("span", { class: "nothing" }, "and more that were not looked for: a limit was reached")));
   }
 }
 

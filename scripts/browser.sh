@@ -1,4 +1,8 @@
-# Finds the browser in which the page is tested, or installs one. Read by setup.sh, after python.sh.
+#!/bin/sh
+# Finds the browser in which the page is tested, or installs one. `make test` calls it after the set-up.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. scripts/python.sh
 
 chromium_works() {
     command -v chromedriver >/dev/null 2>&1 || return 1
@@ -23,3 +27,5 @@ setup: the page of `whence serve` is tested in Chromium, and none was found. Eve
     sudo apt-get install chromium chromium-driver     (Debian 12)
 TEXT
 }
+
+find_chromium

@@ -17,7 +17,7 @@ from whence.model.rules import Rule
 from whence.model.types import Row
 
 if TYPE_CHECKING:
-    from whence.engines.local.forest.reading import Reader
+    from whence.engines.local.forest.reading import Reader, Use
 
 # For the planner, which only has to tell a table that is probed from one that is read through.
 _SIZE_OF_A_VIEW = 1_000_000
@@ -62,11 +62,12 @@ class LocalEvidence:
         self.functions = functions
         self._stores = stores
         self._maintainers = maintainers
+        self._forests = {name: each for name, each in maintainers.items() if isinstance(each, ProofForest)}
 
     def contents(self, relation: str) -> Contents:
-        maintainer = self._maintainer(relation)
-        if isinstance(maintainer, ProofForest):
-            return _ForestContents(maintainer, relation)
+        forest = self._forest(relation)
+        if forest is not None:
+            return _ForestContents(forest, relation)
         store = self._stores.get(relation)
         return _MaintainedContents(self._maintainers[relation], relation) if store is None else _StoredContents(store)
 
@@ -74,24 +75,24 @@ class LocalEvidence:
         return _SIZE_OF_A_VIEW if relation in self._maintainers else self._stores[relation].size
 
     def live(self, relation: str, row: Row) -> Sequence[Derivation]:
-        maintainer = self._maintainer(relation)
-        if isinstance(maintainer, Absorption):
-            return [Derivation(*use) for use in maintainer.proof(relation, row)]
-        if not isinstance(maintainer, ProofForest) or not maintainer.keeps_proofs:
-            return ()
-        node = maintainer.node(relation, row)
-        if node is None:
-            return ()
-        use = maintainer.reader().live(node)
-        return (Derivation(maintainer.rules[use.rule], use.body),)
+        forest = self._forest(relation)
+        if forest is not None:
+            node = forest.node(relation, row) if forest.keeps_proofs else None
+            return () if node is None else (_derivation(forest, forest.reader().live(node)),)
+        maintainer = self._maintainers.get(relation)
+        if relation in self._forests:
+            maintainer = self._forests[relation].successor
+        return (
+            [Derivation(*use) for use in maintainer.proof(relation, row)] if isinstance(maintainer, Absorption) else ()
+        )
 
     def stored(self, relation: str, row: Row) -> Sequence[Derivation] | None:
-        maintainer = self._maintainer(relation)
-        if not isinstance(maintainer, ProofForest):
+        forest = self._forest(relation)
+        node = None if forest is None else forest.node(relation, row)
+        if forest is None or node is None:
             return None
-        node = maintainer.node(relation, row)
-        uses = None if node is None else maintainer.reader().derivations(node)
-        return None if uses is None else [Derivation(maintainer.rules[use.rule], use.body) for use in uses]
+        uses = forest.reader().derivations(node)
+        return None if uses is None else [_derivation(forest, use) for use in uses]
 
     def basis(self, relation: str, row: Row) -> None:  # noqa: ARG002 - rows have derivations here
         return None
@@ -99,12 +100,14 @@ class LocalEvidence:
     def gather(self, look: Callable[[], T]) -> T:
         return look()
 
-    def _maintainer(self, relation: str) -> Maintainer | None:
-        """Who keeps the rows of a view."""
-        maintainer = self._maintainers.get(relation)
-        if isinstance(maintainer, ProofForest) and maintainer.successor is not None:
-            return maintainer.successor
-        return maintainer
+    def _forest(self, relation: str) -> ProofForest | None:
+        """The forest that keeps a view, unless another maintainer had to take over."""
+        forest = self._forests.get(relation)
+        return None if forest is None or forest.successor is not None else forest
+
+
+def _derivation(forest: ProofForest, use: Use) -> Derivation:
+    return Derivation(forest.rules[use.rule], use.body)
 
 
 class _StoredContents:

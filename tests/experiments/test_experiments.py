@@ -53,6 +53,24 @@ def test_the_command_writes_figures_and_a_picture(tmp_path: Path, capsys: pytest
     assert "<svg" in (tmp_path / "figure17.svg").read_text()
 
 
+def test_all_of_them_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("matplotlib")
+
+    def at_once(figure: Figure, scale: Scale, _line: int, _seed: int, _seconds: float, _points: int) -> Points:
+        return [(x, Measure(1.0, 2.0, 3.0, 4.0)) for x in figure.xs(scale)]
+
+    for module in (running, patience):
+        monkeypatch.setattr(module, "run_curve", at_once)
+    monkeypatch.setattr(spark, "find_spec", lambda _: None)
+    assert main(["experiment", "all", "--quick", "--output", str(tmp_path)]) == 0
+    written = [tmp_path / f"{name}.{kind}" for name in FIGURES for kind in ("csv", "svg")]
+    output = capsys.readouterr()
+    assert output.out.split() == [str(path) for path in (*written, tmp_path / "eager.csv")]
+    assert "spark: skipped, because PySpark is not installed" in output.err
+
+
 def test_unknown_experiments(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "figure70"]) == 1
     assert "no experiment 'figure70'" in capsys.readouterr().err

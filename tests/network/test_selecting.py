@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from whence.engines.local.recursive.journal import Journal
-from whence.model.types import INT
+from whence.model.types import INT, Row
 from whence.network.plan.selections import Selection
 from whence.network.provenance.supports import SupportSets
 from whence.network.shipping.selecting import Selecting
@@ -40,8 +40,8 @@ class Recorder:
 
     def write(self, writer: Writer) -> None: ...
 
-    def rows(self) -> list[tuple[object, ...]]:
-        rows = [row for (_, _, row), _ in self.offered]
+    def rows(self) -> list[Row]:
+        rows: list[tuple[object, ...]] = [row for (_, _, row), _ in self.offered]
         self.offered.clear()
         return rows
 

@@ -74,6 +74,7 @@ def _bars(axes: Any, points: Sequence[Point], measure: str, name: str, number: i
         [point.x + (number - (lines - 1) / 2) * width for point in points],
         [point.mean(measure) for point in points],
         width,
+        color=f"C{number}",
         yerr=[point.interval(measure) for point in points],
         capsize=3,
         label=name,

@@ -111,13 +111,13 @@ def _draw(costs: list[Cost], links: int, deletes: int, path: Path) -> None:
     canvas = new_canvas(figsize=(11, 3.6))
     names = [f"{cost.where}\n{cost.way}" for cost in costs]
     quantities = {
-        "bytes shuffled or shipped": [cost.bytes for cost in costs],
+        "kilobytes shuffled or shipped": [cost.bytes / 1000 for cost in costs],
         "jobs (Spark) or rounds (network)": [cost.jobs or cost.rounds for cost in costs],
         "time (s)": [cost.seconds for cost in costs],
     }
     for axes, (label, values) in zip(canvas.subplots(1, len(quantities)), quantities.items(), strict=True):
         bars = axes.bar(names, values)
-        axes.bar_label(bars, fmt="{:,.3g}", fontsize="small")
+        axes.bar_label(bars, fmt="{:,.1f}", fontsize="small")
         axes.set_ylabel(label)
         axes.tick_params(axis="x", labelsize="x-small")
     canvas.suptitle(f"reachable, {links} links, {deletes} of them deleted one by one")

@@ -7,6 +7,7 @@ from types import EllipsisType
 from typing import TypeAlias
 
 from whence.errors import DataError
+from whence.explain.proofs.words import fact_text
 from whence.functions.readers import reader
 from whence.functions.text import shown
 from whence.model.schema import Relation
@@ -53,7 +54,6 @@ def asked_row(row: object, relation: Relation) -> AskedRow:
             checked.append(None if value is None else reader(column)(value))
         except DataError as error:
             raise DataError(
-                f"{error.message}, in the row asked about in {relation.name!r}: {row_text(list(values))}",
-                hint=error.hint,
+                f"{error.message}, in the row asked about: {fact_text(relation.name, values)}", hint=error.hint
             ) from None
     return tuple(checked)

@@ -7,6 +7,7 @@ the program. Readers of a proof know the clause that it came from, not the relat
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from types import EllipsisType
 from typing import TypeAlias
 
@@ -41,7 +42,7 @@ def relation_name(relation: str) -> str:
     return view if not inner or is_made(relation) else inner
 
 
-def fact_text(relation: str, row: Pattern) -> str:
+def fact_text(relation: str, row: Sequence[object]) -> str:
     values = ", ".join("_" if value is ... else shown(value) for value in row)
     return f"{relation_name(relation)}({values})"
 

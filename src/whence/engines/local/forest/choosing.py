@@ -32,6 +32,9 @@ def forest_for(
     """
     interner = Interner()
     compiled = compile_component(component, relations, functions, interner)
+    if compiled.values and any(name not in compiled.values for name in component.relations):
+        # A cost that rests on a row without one could come to rest on itself: costs no longer say what came first.
+        raise NotCompiledError("rows with a min or max and rows without one follow from each other")
     kind = CostForest if compiled.values else PlainForest
 
     def successor() -> Maintainer:

@@ -41,7 +41,7 @@ class Recorder:
     def write(self, writer: Writer) -> None: ...
 
     def rows(self) -> list[Row]:
-        rows: list[tuple[object, ...]] = [row for (_, _, row), _ in self.offered]
+        rows = [row for (_, _, row), _ in self.offered]
         self.offered.clear()
         return rows
 

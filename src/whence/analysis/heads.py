@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from whence.analysis.wording import relation_named
 from whence.errors import TypeMismatchError, UnsafeRuleError, UnsupportedError
 from whence.model.program import Program
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
+from whence.model.rules import Atom, Literal, Negation, Rule, literal_terms
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Term, Wildcard, children, walk
 
@@ -36,14 +36,8 @@ def _check_head(rule: Rule) -> None:
 
 def _computed(literal: Literal) -> Iterator[Term]:
     """The terms of a literal in which nothing but values may stand."""
-    match literal:
-        case Atom(terms=terms) | Negation(atom=Atom(terms=terms)):
-            yield from (term for term in terms if not isinstance(term, Wildcard))
-        case Comparison(left=left, right=right):
-            yield left
-            yield right
-        case Condition(term=term):
-            yield term
+    is_pattern = isinstance(literal, Atom | Negation)
+    return (term for term in literal_terms(literal) if not (is_pattern and isinstance(term, Wildcard)))
 
 
 def _check_computed(term: Term, where: str, fallback: Span | None) -> None:

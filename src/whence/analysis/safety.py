@@ -6,21 +6,14 @@ from collections.abc import Collection, Iterator
 
 from whence.analysis.wording import relation_named
 from whence.errors import UnsafeRuleError, did_you_mean
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
+from whence.model.rules import Atom, Comparison, Literal, Negation, Rule, literal_terms
 from whence.model.terms import Variable, variables
 
 
 def literal_variables(literal: Literal) -> Iterator[Variable]:
     """Every occurrence of a variable in the literal, from left to right."""
-    match literal:
-        case Atom(terms=terms) | Negation(atom=Atom(terms=terms)):
-            for term in terms:
-                yield from variables(term)
-        case Comparison(left=left, right=right):
-            yield from variables(left)
-            yield from variables(right)
-        case Condition(term=term):
-            yield from variables(term)
+    for term in literal_terms(literal):
+        yield from variables(term)
 
 
 def unsafe(rule: Rule, bound: Collection[str]) -> UnsafeRuleError:

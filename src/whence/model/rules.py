@@ -9,6 +9,7 @@ NULL logic holds there; repeated variables match by identity, so that NULL match
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -72,3 +73,21 @@ class Rule:
     @property
     def is_fact(self) -> bool:
         return not self.body
+
+
+def literal_terms(literal: Literal) -> tuple[Term, ...]:
+    """The terms that stand in a literal, from left to right."""
+    match literal:
+        case Atom(terms=terms) | Negation(atom=Atom(terms=terms)):
+            return terms
+        case Comparison(left=left, right=right):
+            return left, right
+        case Condition(term=term):
+            return (term,)
+
+
+def rule_terms(rule: Rule) -> Iterator[Term]:
+    """The terms of the head, and then those of the body."""
+    yield from rule.head.terms
+    for literal in rule.body:
+        yield from literal_terms(literal)

@@ -11,9 +11,9 @@ from whence.engines.engine import Functions
 from whence.errors import DataError, UnknownNameError, did_you_mean
 from whence.model.catalog import Catalog
 from whence.model.program import Program, Signature
-from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
+from whence.model.rules import Atom, Negation, Rule, rule_terms
 from whence.model.schema import Relation, is_auxiliary, owner
-from whence.model.terms import Call, Term, walk
+from whence.model.terms import Call, walk
 
 
 @dataclass(frozen=True)
@@ -155,13 +155,4 @@ def reads(rule: Rule) -> Iterator[str]:
 
 def calls(rule: Rule) -> set[str]:
     """The functions that a rule calls."""
-    terms: list[Term] = list(rule.head.terms)
-    for literal in rule.body:
-        match literal:
-            case Atom(terms=inner) | Negation(atom=Atom(terms=inner)):
-                terms += inner
-            case Comparison(left=left, right=right):
-                terms += (left, right)
-            case Condition(term=term):
-                terms.append(term)
-    return {inner.function for term in terms for inner in walk(term) if isinstance(inner, Call)}
+    return {inner.function for term in rule_terms(rule) for inner in walk(term) if isinstance(inner, Call)}

@@ -21,7 +21,7 @@ from whence.engines.local.strategies import Choice, choose
 from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.incremental.keyed import KeyedRows
 from whence.model.program import Program
-from whence.model.rules import Atom, Comparison, Condition, Negation
+from whence.model.rules import Atom, Negation, rule_terms
 from whence.model.terms import Call, walk
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
@@ -275,16 +275,7 @@ def _sum(left: Delta, right: Delta) -> Delta:
 def _functions_of(component: Component) -> Iterator[str]:
     """The names of all functions that the component's rules call, built-in ones too."""
     for rule in component.rules:
-        terms = [*rule.head.terms]
-        for literal in rule.body:
-            match literal:
-                case Atom(terms=inner) | Negation(atom=Atom(terms=inner)):
-                    terms.extend(inner)
-                case Comparison(left=left, right=right):
-                    terms.extend((left, right))
-                case Condition(term=term):
-                    terms.append(term)
-        yield from (part.function for term in terms for part in walk(term) if isinstance(part, Call))
+        yield from (part.function for term in rule_terms(rule) for part in walk(term) if isinstance(part, Call))
 
 
 def _minus(delta: Delta) -> Delta:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from whence.explain.changes.contents import Contents
-from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
+from whence.model.rules import Rule, rule_terms
 from whence.model.schema import Relation
-from whence.model.terms import Constant, Term, walk
+from whence.model.terms import Constant, walk
 from whence.model.types import BIGINT, INT, Type, Value
 
 _WHOLE = (INT, BIGINT)
@@ -69,13 +69,4 @@ def _is_like(kind: Type, other: Type) -> bool:
 
 
 def _constants(rule: Rule) -> Iterator[Constant]:
-    terms: list[Term] = list(rule.head.terms)
-    for literal in rule.body:
-        match literal:
-            case Atom(terms=inner) | Negation(atom=Atom(terms=inner)):
-                terms += inner
-            case Comparison(left=left, right=right):
-                terms += (left, right)
-            case Condition(term=term):
-                terms.append(term)
-    return (part for term in terms for part in walk(term) if isinstance(part, Constant))
+    return (part for term in rule_terms(rule) for part in walk(term) if isinstance(part, Constant))

@@ -9,8 +9,8 @@ from whence.analysis.components import Component
 from whence.engines.evidence import Contents, Derivation, Evidence
 from whence.engines.local.recursive.bests import Bests
 from whence.engines.local.recursive.matching import Matcher
+from whence.engines.local.recursive.rules import folds_of
 from whence.engines.reference.groups import Fold
-from whence.engines.reference.terms import Scope
 from whence.explain.proofs.absences import Absences
 from whence.explain.proofs.reasons import Fact, facts_of
 from whence.model.rules import Atom, Rule
@@ -133,20 +133,7 @@ class Backwards:
 
     def folds(self, relation: str) -> list[Fold]:
         """How the aggregates of a relation are computed, one for each."""
-        rules = self._rules[relation]
-        scopes = [Scope(rule, self.relations, self.evidence.functions) for rule in rules]
-        columns = self.relations[relation].columns
-        return [
-            Fold(
-                [
-                    (term, scope)
-                    for rule, scope in zip(rules, scopes, strict=True)
-                    if isinstance(term := rule.head.terms[position], Aggregate)
-                ],
-                columns[position].type,
-            )
-            for position in rules[0].aggregates
-        ]
+        return folds_of(self._rules[relation], self.relations, self.evidence.functions)
 
     def _matcher(self, rule: Rule, folds: Sequence[Fold]) -> Matcher:
         """`folds` are those of the aggregates that the rule's head has; what count<*> counts has no type."""

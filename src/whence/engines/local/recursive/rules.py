@@ -52,7 +52,7 @@ class Rules:
 
         for name in component.relations:
             rules = [rule for rule in component.rules if rule.head.relation == name]
-            folds = _folds(rules, relations, functions)
+            folds = folds_of(rules, relations, functions)
             if folds:
                 self.bests[name] = Bests(relations[name], rules[0].aggregates, folds)
             for rule in rules:
@@ -106,7 +106,8 @@ class Rules:
             self.absences[pattern.relation].append((matcher, position))
 
 
-def _folds(rules: Sequence[Rule], relations: Mapping[str, Relation], functions: Functions) -> list[Fold]:
+def folds_of(rules: Sequence[Rule], relations: Mapping[str, Relation], functions: Functions) -> list[Fold]:
+    """How the aggregates of a relation's rules are computed, one for each."""
     scopes = [Scope(rule, relations, functions) for rule in rules]
     columns = relations[rules[0].head.relation].columns
     return [

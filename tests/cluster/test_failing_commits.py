@@ -62,7 +62,8 @@ def test_lost_rows_are_derived_again(
     # Some of what gets lost is not looked at again.
     with losing_rows(TRIES - 1):
         db.insert("link", ring(spark))
-    assert {record.message for record in caplog.records} == {
+    # Threads of other libraries log as well.
+    assert {record.getMessage() for record in caplog.records if record.name == "whence"} == {
         "an executor died while reachable was derived, which is begun anew"
     }
     assert db.rows("reachable") == ALL_PAIRS

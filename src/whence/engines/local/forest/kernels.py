@@ -6,7 +6,7 @@ a kernel holds its arrays until it returns, and kernels make none, so that there
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import numba as nb
@@ -26,6 +26,22 @@ def kernel(function: _Function) -> _Function:
 
 
 def inlined(function: _Function) -> _Function:
-    """A function that becomes part of every kernel that calls it, and is nothing by itself."""
-    compiled: _Function = nb.njit(forceinline=True, error_model="numpy", **_INNER)(function)
-    return compiled
+    """A function that becomes part of every kernel that calls it, and is nothing by itself.
+
+    numba would compile it anew for every width of integers that it is called with, and for every constant. It gets them
+    as one kind, and the optimizer sees the constants where the function has become part of its caller.
+    """
+    compiled: Any = nb.njit(forceinline=True, error_model="numpy", **_INNER)(function)
+    template = compiled.get_call_template
+
+    def with_one_kind(kinds: Iterable[Any], named: Any) -> Any:
+        return template(tuple(map(_widened, kinds)), named)
+
+    compiled.get_call_template = with_one_kind
+    called: _Function = compiled
+    return called
+
+
+def _widened(kind: Any) -> Any:
+    # Only integers have a sign to tell.
+    return nb.int64 if getattr(kind, "signed", False) else kind

@@ -30,6 +30,10 @@ def draw(figure: Figure, points: Sequence[Point], path: Path) -> None:
         if figure.logarithmic:
             axes.set_xscale("log")
             axes.set_yscale("log")
+            # Only what was run is written below the axis: powers of ten say little about four points.
+            measured = sorted({point.x for point in points})
+            axes.set_xticks(measured, [f"{x:,.0f}" for x in measured])
+            axes.set_xticks([], minor=True)
         else:
             axes.set_ylim(bottom=0)
         axes.set_xlabel(figure.x_label)

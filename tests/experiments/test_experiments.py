@@ -42,7 +42,6 @@ def test_a_line_of_a_figure(name: str) -> None:
 
 
 def test_the_command_writes_figures_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("matplotlib")
     assert main(["experiment", "figure17", "--quick", "--seconds", "100", "--output", str(tmp_path)]) == 0
     assert capsys.readouterr().out.split() == [str(tmp_path / f"figure17.{kind}") for kind in ("csv", "svg")]
     with (tmp_path / "figure17.csv").open() as file:
@@ -56,8 +55,6 @@ def test_the_command_writes_figures_and_a_picture(tmp_path: Path, capsys: pytest
 def test_all_of_them_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("matplotlib")
-
     def at_once(figure: Figure, scale: Scale, _line: int, _seed: int, _seconds: float, _points: int) -> Points:
         return [(x, Measure(1.0, 2.0, 3.0, 4.0)) for x in figure.xs(scale)]
 
@@ -105,7 +102,6 @@ def test_what_the_first_run_did_not_reach_is_not_tried_again(tmp_path: Path, mon
 
 @pytest.mark.parametrize("name", ["figure7", "figure14", "growth-inserts"])
 def test_pictures(name: str, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     figure = FIGURES[name]
     points = [
         Point(line.name, x, [Measure(1.0, 2.0, 3.0, run) for run in (1, 2)])

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from whence.engines.local.engine import LocalEngine
-from whence.errors import DataError, StateError, TypeMismatchError, WhenceError
+from whence.errors import DataError, EvaluationError, StateError, TypeMismatchError, WhenceError
 from whence.explain.changes.feeds import added, change_after, change_in, inverse, kept, tables_under
 from whence.explain.changes.narrowing import narrowed
 from whence.explain.changes.wording import json_row, ordered
@@ -190,6 +190,7 @@ def _proof(session: Session, change: Mapping[str, Mapping[Row, int]], prove: Pro
     engine = session.engine
     if prove is None or not isinstance(engine, LocalEngine):
         return None
-    with suppress(WhenceError), engine.supposing(Update(change)):
+    # The rules may have changed since: those of now need not give the row, nor fit the rows of then.
+    with suppress(DataError, EvaluationError), engine.supposing(Update(change)):
         return prove()
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,3 +56,10 @@ def test_a_key_with_a_name() -> None:
     assert isinstance(statement, CreateTable)
     assert statement.relation.key == ("a", "b")
     assert [column.nullable for column in statement.relation.columns] == [False, False, True]
+
+
+@pytest.mark.parametrize("name", ["STRING", "TEXT", "VARCHAR", "character varying"])
+def test_names_of_text(name: str) -> None:
+    (statement,) = parse_sql(f"CREATE TABLE t(a {name})", Catalog())
+    assert isinstance(statement, CreateTable)
+    assert statement.relation.columns == (Column("a", STRING, nullable=True),)

@@ -216,9 +216,7 @@ class _Use:
         while waiting:
             left: list[Comparison | Condition] = []
             for literal in waiting:
-                term = (
-                    literal.term if isinstance(literal, Condition) else Call(literal.op, (literal.left, literal.right))
-                )
+                term = _term(literal)
                 missing = {variable.name for variable in variables(term)} - self._values.keys()
                 definition = _definition(literal, missing)
                 if not missing:

@@ -52,16 +52,16 @@ def probability(
     Exact from a diagram where the cone tells what fewer base rows give. Else worlds are tried: all of them if they are
     few, and else as many as time allows.
     """
-    certain = {fact for fact, chance in chances.items() if chance == 0.0}
+    never = {fact for fact, chance in chances.items() if chance == 0.0}
     uncertain = {fact: chance for fact, chance in chances.items() if 0.0 < chance < 1.0}
     if cone.is_exact:
         try:
             return _exact(_by_diagram(cone, root, chances))
         except UnsupportedError:
-            return _sampled(uncertain, lambda gone: root in derived(cone, gone), certain, seconds, seed)
+            return _sampled(uncertain, lambda gone: root in derived(cone, gone), never, seconds, seed)
     if len(uncertain) <= _FEW:
-        return _exact(_by_worlds(uncertain, trial, certain))
-    return _sampled(uncertain, trial, certain, seconds, seed)
+        return _exact(_by_worlds(uncertain, trial, never))
+    return _sampled(uncertain, trial, never, seconds, seed)
 
 
 def _exact(value: float) -> Probability:
@@ -87,27 +87,27 @@ def _by_diagram(cone: Cone, root: Fact, chances: Mapping[Fact, float]) -> float:
     return bdd.probability(found, of_numbers)
 
 
-def _by_worlds(uncertain: Mapping[Fact, float], trial: Trial, certain: Collection[Fact]) -> float:
+def _by_worlds(uncertain: Mapping[Fact, float], trial: Trial, never: Collection[Fact]) -> float:
     rows = list(uncertain)
     total: list[float] = []
     for world in product((True, False), repeat=len(rows)):
         weight = math.prod(
             uncertain[row] if there else 1.0 - uncertain[row] for row, there in zip(rows, world, strict=True)
         )
-        if trial({*certain, *(row for row, there in zip(rows, world, strict=True) if not there)}):
+        if trial({*never, *(row for row, there in zip(rows, world, strict=True) if not there)}):
             total.append(weight)
     return math.fsum(total)
 
 
 def _sampled(
-    uncertain: Mapping[Fact, float], trial: Trial, certain: Collection[Fact], seconds: float, seed: int
+    uncertain: Mapping[Fact, float], trial: Trial, never: Collection[Fact], seconds: float, seed: int
 ) -> Probability:
     """The share of random worlds with the row, and Hoeffding's bound on how far it can be from the truth."""
     end = time.monotonic() + seconds
     hits = tries = 0
     for gone in _worlds(list(uncertain), list(uncertain.values()), random.Random(seed)):  # noqa: S311 - no secret
         tries += 1
-        hits += trial({*certain, *gone})
+        hits += trial({*never, *gone})
         if tries == _SAMPLES or time.monotonic() > end:
             break
     value = hits / tries

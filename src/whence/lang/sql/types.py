@@ -47,6 +47,8 @@ def to_type(kind: exp.DataType, span: Span | None) -> Type:
     """The model's type for a type in the text."""
     if kind.this in _SIMPLE:
         return _SIMPLE[kind.this]
+    if kind.this is exp.DataType.Type.VARCHAR and not kind.expressions:
+        return types.STRING
     if kind.this is exp.DataType.Type.DECIMAL:
         numbers = [int(p.this.this) for p in kind.expressions]
         precision, scale = (*numbers, 10, 0)[:2] if len(numbers) != 1 else (numbers[0], 0)

@@ -54,11 +54,10 @@ def main() -> None:
         if figure is None:
             print(f"{name}: left out, its results are not there")
             continue
-        for kind in ("svg", "png"):
-            # Without the date, so that drawing again changes nothing.
-            figure.savefig(given.images / f"{name}.{kind}", dpi=150, metadata={"Date": None} if kind == "svg" else None)
+        # Without the date, so that drawing again changes nothing.
+        figure.savefig(given.images / f"{name}.svg", metadata={"Date": None})
         plt.close(figure)
-        print(f"{name}: {given.images / name}.svg and .png")
+        print(f"{name}: {given.images / name}.svg")
 
 
 def speedups(results: Mapping[str, Result]) -> Any:

@@ -37,6 +37,9 @@ def _tree(root: Step, depth: int | None) -> Iterator[str]:
         yield before + heading(step)
         shown_children = step.children[:_SHOWN_MEMBERS]
         notes = _notes(step, len(step.children) - len(shown_children))
+        if step is root and step.kind == "base":
+            # Below other rows, that it has none below itself says so.
+            notes.append("a row of the table: it was inserted")
         if depth is not None and level >= depth and step.children:
             hidden = sum(1 for _ in step.walk()) - 1
             yield f'{under}└─ ... {amount(hidden, "step")} more: text(at="{step.label}")'

@@ -114,7 +114,10 @@ def test_questions(piped: Piped, line: str, words: str) -> None:
 def test_a_file_is_read(piped: Piped) -> None:
     code, out, err = piped(".read net.dl\n.why link a b\n")
     assert (code, err) == (0, "")
-    assert out == "table  link(src STRING, dst STRING)\nview   reachable(x STRING, y STRING)\nlink('a', 'b')\n"
+    assert out == (
+        "table  link(src STRING, dst STRING)\nview   reachable(x STRING, y STRING)\n"
+        "link('a', 'b')\n└─ a row of the table: it was inserted\n"
+    )
     assert piped(".read net.txt\n")[2] == "a program is a .sql or .dl file, not 'net.txt'\n"
     assert piped(".read nut.dl\n")[2] == "there is no file 'nut.dl'\nhint: did you mean 'net.dl'?\n"
 
@@ -149,7 +152,7 @@ def test_mistakes_are_told_and_the_shell_goes_on(piped: Piped, text: str, words:
     code, out, err = piped(f"{text}.why link a b\n", "net.dl")
     assert code == 1
     assert err == words or (len(words) == 1 and words in err)
-    assert out.endswith("link('a', 'b')\n")
+    assert out.endswith("link('a', 'b')\n└─ a row of the table: it was inserted\n")
 
 
 def test_a_directory_is_changed(piped: Piped) -> None:

@@ -15,6 +15,7 @@ BENCHMARKS = (
     "shortest_paths",
     "regions",
     "questions",
+    "questions_growth",
     "tpch_views",
     "against_pathway",
     "growth",

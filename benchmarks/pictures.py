@@ -32,7 +32,7 @@ STYLE = {
 }
 
 # What is no change to a view that is there already.
-NOT_OF_CHANGES = ("growth", "kernels", "durability", "soak")
+NOT_OF_CHANGES = ("growth", "questions_growth", "kernels", "durability", "soak")
 BUILDING = ("build", "load")
 
 # A result file as read.

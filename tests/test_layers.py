@@ -26,7 +26,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.explain",),
     ("whence.questions",),
     ("whence.database",),
-    ("whence.cluster", "whence.network"),
+    ("whence.cluster", "whence.network", "whence.following"),
     ("whence.experiments",),
     ("whence.connecting",),
     ("whence.web",),

@@ -189,6 +189,11 @@ class Database(ChangeQuestions, WhyQuestions, LookingQuestions):
         """What is worth knowing about the definitions so far, and no error."""
         return tuple(self._session.notices)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more calls."""
+        return self._closed
+
     def close(self) -> None:
         """No more calls. Closing again does nothing."""
         with self._lock:

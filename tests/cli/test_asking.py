@@ -95,12 +95,14 @@ def test_why_not(capsys: pytest.CaptureFixture[str], program: str) -> None:
 def test_impact(capsys: pytest.CaptureFixture[str], program: str) -> None:
     assert told(capsys, "impact", program, "link", "a", "b") == (
         "link('a', 'b')\n"
-        "  2 rows of reachable can be derived from it\n"
         "\n"
         "without it\n"
         "  reachable: 2 rows go\n"
         "    - ('a', 'b')\n"
         "    - ('a', 'c')\n"
+        "\n"
+        "derived by way of it, and perhaps in other ways, too\n"
+        "  reachable: 2 rows\n"
     )
 
 

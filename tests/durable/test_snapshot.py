@@ -8,7 +8,7 @@ import pytest
 
 import whence
 from whence.cli.targets import snapshot
-from whence.durable.snapshot import FeedReader
+from whence.durable.feed_reader import FeedReader
 
 PROGRAM = """
 .decl link(src: symbol, dst: symbol)
@@ -68,7 +68,6 @@ def test_changes_are_read_one_after_the_other(db: whence.Database, tmp_path: Pat
     # An error leaves nothing open that would keep a commit waiting.
     db.insert("link", [("d", "e")])
     assert reader.version() == 5
-    reader.close()
 
 
 def test_what_is_no_database(tmp_path: Path) -> None:

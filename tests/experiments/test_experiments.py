@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import gc
+import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from whence.cli import main
-from whence.experiments import patience, running, spark
+from whence.experiments import curve, patience, running, spark
 from whence.experiments.catalog import FIGURES
 from whence.experiments.commands import COMMANDS
-from whence.experiments.figure import QUICK, Figure, Scale
+from whence.experiments.curve import OUT_OF_MEMORY
+from whence.experiments.figure import QUICK, Curve, Figure, Line, Scale
 from whence.experiments.measuring import Measure, parts
 from whence.experiments.pictures import draw
 from whence.experiments.running import Point, Points, run_curve, run_figure, write_csv
@@ -36,9 +39,9 @@ def test_a_line_of_a_figure(name: str) -> None:
     figure = FIGURES[name]
     # The first line is quick to run, or else the second.
     line = figure.lines[0] if "Eager" not in figure.lines[0].name else figure.lines[1]
-    curve = list(figure.run(TINY, line, 1))
-    assert [x for x, _ in curve] == pytest.approx(list(figure.xs(TINY)))
-    assert all(measure.communication > 0 and measure.seconds > 0 for _, measure in curve)
+    points = list(figure.run(TINY, line, 1))
+    assert [x for x, _ in points] == pytest.approx(list(figure.xs(TINY)))
+    assert all(measure.communication > 0 and measure.seconds > 0 for _, measure in points)
 
 
 def test_the_command_writes_figures_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,3 +156,18 @@ def test_confidence() -> None:
     assert point.mean("seconds") == 2.0
     assert point.interval("seconds") == pytest.approx(4.303 / math.sqrt(3))
     assert Point("a", 1.0, point.runs[:1]).interval("seconds") == 0.0
+
+
+def test_what_does_not_fit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hungry(_scale: Scale, _line: Line, _seed: int) -> Curve:
+        yield 0.5, Measure(1.0, 2.0, 3.0, 4.0)
+        raise MemoryError
+
+    for limit in ("limit_memory", "limit_processor_time"):
+        monkeypatch.setattr(curve, limit, lambda *_: None)
+    monkeypatch.setitem(FIGURES, "figure7", replace(FIGURES["figure7"], run=hungry))
+    task = {"figure": "figure7", "line": 0, "seed": 1, "scale": asdict(QUICK), "seconds": 30, "points": 2}
+    with pytest.raises(SystemExit) as caught:
+        curve.main(json.dumps(task))
+    gc.enable()
+    assert caught.value.code == OUT_OF_MEMORY

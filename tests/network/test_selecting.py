@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from whence.engines.local.recursive.journal import Journal
 from whence.model.types import INT, Row
 from whence.network.plan.selections import Selection
 from whence.network.provenance.supports import SupportSets
 from whence.network.shipping.selecting import Selecting
-from whence.network.shipping.ship import Target
 from whence.network.values import Writer
 from whence.semirings.absorption import Antichain
 
@@ -22,14 +21,14 @@ class Recorder:
     """A ship operator that remembers what it was offered."""
 
     def __init__(self) -> None:
-        self.offered: list[tuple[Target, Antichain]] = []
+        self.offered: list[tuple[Row, Antichain]] = []
 
-    def offer(self, target: Target, annotation: Antichain) -> None:
-        self.offered.append((target, annotation))
+    def offer(self, relation: str, rows: Sequence[Row], annotations: Sequence[Antichain]) -> None:
+        self.offered += zip(rows, annotations, strict=True)
 
     def settle(self) -> None: ...
 
-    def retract(self, target: Target, last: bool) -> None: ...
+    def retract(self, relation: str, rows: Sequence[Row], last: bool) -> None: ...
 
     def strike(self, ids: Collection[int]) -> None: ...
 
@@ -41,13 +40,13 @@ class Recorder:
     def write(self, writer: Writer) -> None: ...
 
     def rows(self) -> list[Row]:
-        rows = [row for (_, _, row), _ in self.offered]
+        rows = [row for row, _ in self.offered]
         self.offered.clear()
         return rows
 
 
-def path(cost: int, hops: int = 1) -> Target:
-    return 0, "path", ("x", cost, hops)
+def path(cost: int, hops: int = 1) -> Row:
+    return "x", cost, hops
 
 
 def selecting(selection: Selection = CHEAPEST) -> tuple[Selecting[Antichain], Recorder, Journal]:
@@ -58,12 +57,12 @@ def selecting(selection: Selection = CHEAPEST) -> tuple[Selecting[Antichain], Re
 def test_of_what_comes_together_only_the_best_goes_out() -> None:
     ship, recorder, _ = selecting()
     for cost in (7, 3, 5):
-        ship.offer(path(cost), SETS.leaf(cost))
+        ship.offer("path", [path(cost)], [SETS.leaf(cost)])
     assert recorder.rows() == []
     ship.settle()
     assert recorder.rows() == [("x", 3, 1)]
-    ship.offer(path(2), SETS.leaf(2))
-    ship.offer(path(4), SETS.leaf(4))
+    ship.offer("path", [path(2)], [SETS.leaf(2)])
+    ship.offer("path", [path(4)], [SETS.leaf(4)])
     ship.settle()
     assert recorder.rows() == [("x", 2, 1)]
 
@@ -71,16 +70,16 @@ def test_of_what_comes_together_only_the_best_goes_out() -> None:
 def test_several_aggregates_let_the_best_of_each_out() -> None:
     ship, recorder, _ = selecting(CHEAPEST_OR_SHORTEST)
     for cost, hops in ((7, 1), (3, 3), (5, 2), (3, 4)):
-        ship.offer(path(cost, hops), SETS.leaf(cost))
+        ship.offer("path", [path(cost, hops)], [SETS.leaf(cost)])
     ship.settle()
     assert sorted(recorder.rows(), key=repr) == [("x", 3, 3), ("x", 3, 4), ("x", 7, 1)]
 
 
 def test_what_was_withheld_goes_out_when_better_rows_are_gone() -> None:
     ship, recorder, _ = selecting()
-    ship.offer(path(3), SETS.leaf(3))
-    ship.offer(path(5), SETS.leaf(5))
-    ship.offer(path(5), SETS.leaf(55))
+    ship.offer("path", [path(3)], [SETS.leaf(3)])
+    ship.offer("path", [path(5)], [SETS.leaf(5)])
+    ship.offer("path", [path(5)], [SETS.leaf(55)])
     ship.settle()
     assert recorder.rows() == [("x", 3, 1)]
     ship.strike([3])
@@ -90,25 +89,25 @@ def test_what_was_withheld_goes_out_when_better_rows_are_gone() -> None:
 
 def test_more_derivations_of_a_row_follow_it_only_if_it_is_best() -> None:
     ship, recorder, _ = selecting()
-    ship.offer(path(3), SETS.leaf(3))
-    ship.offer(path(5), SETS.leaf(5))
+    ship.offer("path", [path(3)], [SETS.leaf(3)])
+    ship.offer("path", [path(5)], [SETS.leaf(5)])
     ship.settle()
     recorder.rows()
-    ship.offer(path(5), SETS.leaf(6))
-    ship.offer(path(3), SETS.leaf(4))
-    ship.offer(path(3), SETS.leaf(4))
+    ship.offer("path", [path(5)], [SETS.leaf(6)])
+    ship.offer("path", [path(3)], [SETS.leaf(4)])
+    ship.offer("path", [path(3)], [SETS.leaf(4)])
     assert recorder.offered == [(path(3), SETS.leaf(4))]
 
 
 def test_a_change_that_is_taken_back_leaves_the_best_as_they_were() -> None:
     ship, recorder, journal = selecting()
-    ship.offer(path(3), SETS.leaf(3))
-    ship.offer(path(5), SETS.leaf(5))
+    ship.offer("path", [path(3)], [SETS.leaf(3)])
+    ship.offer("path", [path(5)], [SETS.leaf(5)])
     ship.settle()
     journal.settle()
     recorder.rows()
     ship.strike([3])
-    ship.offer(path(1), SETS.leaf(1))
+    ship.offer("path", [path(1)], [SETS.leaf(1)])
     journal.undo()
     ship.settle()
     assert recorder.rows() == []
@@ -119,5 +118,5 @@ def test_a_change_that_is_taken_back_leaves_the_best_as_they_were() -> None:
 
 def test_other_relations_go_out_as_they_come() -> None:
     ship, recorder, _ = selecting()
-    ship.offer((0, "link", ("x", 9, 9)), SETS.leaf(1))
+    ship.offer("link", [("x", 9, 9)], [SETS.leaf(1)])
     assert recorder.rows() == [("x", 9, 9)]

@@ -111,7 +111,9 @@ class Steps(Links):
         known: dict[Row, Antichain] = {}
         for node in self.engine.world.nodes:
             for part in self.engine.world.recursive_parts(node):
-                known |= {row: annotation for (_, row), annotation in part.notes.items()}
+                rows = part.notes.rows()
+                tuples = [part.rows.tuples[number][1] for number in rows]
+                known |= dict(zip(tuples, part.notes.of(rows), strict=True))
         lines += [self.line(row, str(row[0]), known[row]) for row in sorted(known)]
         shipped: list[str] = []
         for parcel in arrived:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import socket
@@ -105,6 +106,50 @@ def test_the_command_for_a_directory(tmp_path: Path) -> None:
         assert answer.status_code == 200, answer.text
     with whence.connect(tmp_path / "state") as db:
         assert db.rows("t") == {(1,), (2,), (3,)}
+
+
+RUN = """
+import sys, whence
+with whence.connect(sys.argv[1]) as db:
+    db.execute("CREATE TABLE link(src STRING, dst STRING)")
+    db.rules("reach(x, y) :- link(x, y). reach(x, z) :- link(x, y), reach(y, z).")
+    print("open", flush=True)
+    for line in sys.stdin:
+        db.execute(line)
+"""
+
+
+def test_the_command_beside_a_process_that_commits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = tmp_path / "state"
+    writing = [sys.executable, "-c", RUN, str(state)]
+    with subprocess.Popen(writing, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdin is not None and other.stdout is not None and other.stdout.readline() == "open\n"
+
+        def commit(statement: str) -> None:
+            print(statement, file=other.stdin, flush=True)
+
+        with running(str(state)) as (first, _):
+            address = first.split()[-1]
+            assert httpx.get(f"{address}api/database").json()["version"] == 2
+            with httpx.stream("GET", f"{address}api/events") as events:
+                lines = events.iter_lines()
+                assert next(line for line in lines if line.startswith("event")) == "event: hello"
+                commit("INSERT INTO link VALUES ('a', 'b'), ('b', 'c')")
+                assert next(line for line in lines if line.startswith("event")) == "event: commit"
+                news = json.loads(next(lines).removeprefix("id: 3") or next(lines).removeprefix("data: "))
+                assert {each["relation"]: each["inserted"] for each in news["relations"]} == {"link": 2, "reach": 3}
+                commit("CREATE VIEW ends AS SELECT DISTINCT dst FROM link")
+                assert next(line for line in lines if line.startswith("event")) == "event: commit"
+            rows = httpx.get(f"{address}api/rows", params={"relation": "ends"}).json()["rows"]
+            assert sorted(rows) == [["b"], ["c"]]
+            proof = httpx.post(f"{address}api/why", json={"relation": "reach", "row": ["a", "c"]}).json()
+            assert "link('b', 'c')" in proof["text"]
+            refused = httpx.post(f"{address}api/changes", json={"insert": {"link": [["x", "y"]]}})
+            assert refused.status_code == 403
+            assert main(["serve", str(state), "--allow-changes"]) == 1
+            assert f"is open already, in process {other.pid}" in capsys.readouterr().err
+            other.kill()
+            assert httpx.get(f"{address}api/database").json()["version"] == 4
 
 
 def test_targets_that_cannot_be_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,26 +68,23 @@ def show_changes(options: argparse.Namespace) -> None:
 
 def follow(directory: Path, name: str, since: int | None, *, is_endless: bool, as_json: bool) -> None:
     """Write the changes after a version, and then, if it is endless, those of every commit that comes."""
-    from whence.durable.snapshot import FeedReader
+    from whence.durable.feed_reader import FeedReader
     from whence.session.history import ForgottenError
 
     check_kept_here(directory)
     reader = FeedReader(directory)
     try:
-        try:
-            news = reader.changes(name, since or 0)
-        except ForgottenError as error:
-            if since is not None:
-                raise
-            news = reader.changes(name, error.dropped)
-        _write(news.relation, changes(news.relation, news.entries), as_json=as_json)
-        while is_endless:
-            time.sleep(PAUSE)
-            if reader.version() > news.version:
-                news = reader.changes(name, news.version)
-                _write(news.relation, changes(news.relation, news.entries), as_json=as_json)
-    finally:
-        reader.close()
+        news = reader.changes(name, since or 0)
+    except ForgottenError as error:
+        if since is not None:
+            raise
+        news = reader.changes(name, error.dropped)
+    _write(news.relation, changes(news.relation, news.entries), as_json=as_json)
+    while is_endless:
+        time.sleep(PAUSE)
+        if reader.version() > news.version:
+            news = reader.changes(name, news.version)
+            _write(news.relation, changes(news.relation, news.entries), as_json=as_json)
 
 
 def change_lines(relation: Relation, table: pa.Table) -> Iterator[str]:

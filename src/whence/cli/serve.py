@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whence.cli.files import FileError
-from whence.cli.targets import add_target, opened
+from whence.cli.run import working
+from whence.cli.targets import add_target, check_kept_here, opened
 from whence.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ examples:
   whence serve network.sql                 run a program, and show its tables and views
   whence serve network.sql --changes day.sql
                                            and run the statements of day.sql first
-  whence serve state/                      the database in a directory
-  whence serve state/ --allow-changes      and let the page change rows
+  whence serve state/                      the database in a directory, while another process works on it
+  whence serve state/ --allow-changes      let the page change rows; no other process can have it open then
   whence serve state/ --host 0.0.0.0       for other machines too; the address that is printed has the token
 """
 
@@ -72,19 +73,28 @@ def serve_database(options: argparse.Namespace) -> None:
 
 
 def _opened(options: argparse.Namespace) -> AbstractContextManager[Database]:
-    """The database in a directory, which is this process's own from now on, or one in memory that has run a program."""
-    if not options.target.is_dir():
+    """A database in memory that has run a program, or the one in a directory, beside the process that has it open.
+
+    To change rows, the directory has to be this process's own.
+    """
+    directory: Path = options.target
+    if not directory.is_dir():
         if options.engine is not None:
             raise UnsupportedError("a program is run in memory, and --engine is for a directory")
-        return opened(options.target, options.changes)
+        return opened(directory, options.changes)
     if options.changes:
         raise UnsupportedError("--changes are for a program, and not for a database in a directory")
-    if not any(options.target.iterdir()):
-        raise FileError(f"there is no database in {str(options.target)!r}, which is empty")
+    if not any(directory.iterdir()):
+        raise FileError(f"there is no database in {str(directory)!r}, which is empty")
     # The engine takes a while to load, and `--help` does without.
     from whence.connecting import connect
+    from whence.following import FollowedDatabase
 
-    return connect(options.target, engine=options.engine)
+    if options.engine == "spark":
+        return connect(directory, engine="spark")
+    check_kept_here(directory, hint=f"whence serve {directory} --engine spark")
+    with working(f"reading {directory}"):
+        return connect(directory) if options.allow_changes else FollowedDatabase(directory)
 
 
 def _port(text: str) -> int:

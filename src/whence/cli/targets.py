@@ -62,30 +62,24 @@ def opened(path: Path, changes: Sequence[Path] = ()) -> Iterator[Database]:
         yield db
 
 
-def check_kept_here(directory: Path) -> None:
+def check_kept_here(directory: Path, hint: str | None = None) -> None:
     """Raises where a directory has the database of a cluster."""
     from whence.durable.files import DATABASE_FILE
 
     if (directory / SPARK_FILES).is_dir() and not (directory / DATABASE_FILE).exists():
         raise FileError(
             f"the database in {directory} is one on Spark",
-            hint=f'ask it in a program: whence.connect("{directory}", engine="spark")',
+            hint=hint or f'ask it in a program: whence.connect("{directory}", engine="spark")',
         )
 
 
 def snapshot(directory: Path) -> Database:
     """A database as its directory has it now, whether or not another process has it open."""
-    from whence.database import Database
-    from whence.durable.snapshot import open_snapshot
-    from whence.engines.local.engine import LocalEngine
-    from whence.session.history import KEEP_VERSIONS
-    from whence.session.session import Session
+    from whence.following import open_snapshot
 
     check_kept_here(directory)
-    session = Session(LocalEngine(), KEEP_VERSIONS)
     with working(f"reading {directory}"):
-        open_snapshot(directory, session, KEEP_VERSIONS)
-    return Database(session)
+        return open_snapshot(directory)
 
 
 def relation_of(db: Database, name: str) -> Relation:

@@ -96,7 +96,7 @@ def check_identity(directory: Path) -> None:
         )
     # A page size of 65536 is written as 1. With a log beside it, the file may be behind what its header says.
     page_size = int.from_bytes(header[16:18], "big") & 0xFFFE or 65536
-    if not _has_log(directory) and file.stat().st_size < pages * page_size:
+    if not has_log(directory) and file.stat().st_size < pages * page_size:
         raise damaged(directory, f"the end of {DATABASE_FILE} is missing")
 
 
@@ -104,7 +104,7 @@ def check_identity(directory: Path) -> None:
 def reading(directory: Path) -> Iterator[sqlite3.Connection]:
     """A connection that writes nothing to the database. Whatever it cannot read is damaged."""
     # Without a log to be read, SQLite need not write even the index of one. Nobody else writes: there is the lock.
-    mode = "mode=ro" if _has_log(directory) else "immutable=1"
+    mode = "mode=ro" if has_log(directory) else "immutable=1"
     uri = f"{(directory / DATABASE_FILE).absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
@@ -131,7 +131,7 @@ def damaged(directory: Path | str, how: str) -> StateError:
     )
 
 
-def _has_log(directory: Path) -> bool:
+def has_log(directory: Path) -> bool:
     """Whether there are commits that SQLite has not moved to their place yet, because the process died."""
     log = directory / f"{DATABASE_FILE}-wal"
     return log.exists() and log.stat().st_size > 0

@@ -122,8 +122,10 @@ def read_changes(
     connection: sqlite3.Connection, directory: Path, known: Known, since: int, keep_versions: int = KEEP_VERSIONS
 ) -> list[Entry]:
     """The changes of a relation after a version. Raises where some of them have been dropped."""
-    vitals = connection.execute("SELECT dropped FROM vitals WHERE relation = ?", (known.number,))
-    check_kept(known.relation.name, since, vitals.fetchone()[0], keep_versions)
+    vitals = connection.execute("SELECT dropped FROM vitals WHERE relation = ?", (known.number,)).fetchone()
+    if vitals is None:
+        raise StateError(f"{known.relation.name!r} is gone, or another one has its name", hint="ask again")
+    check_kept(known.relation.name, since, vitals[0], keep_versions)
     stored = connection.execute(
         "SELECT version, relation, timestamp, delta FROM changes WHERE version > ? AND relation = ?",
         (since, known.number),

@@ -50,10 +50,7 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
 
 def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, dict[str, Known]]:
     """Everything but the changes of old versions."""
-    *state, written = connection.execute("SELECT version, time, by_wall, checksum FROM state").fetchone()
-    if checksum(*state) != written:
-        raise files.damaged(directory, "its version is not the one that was written")
-    version, time, by_wall = state
+    version, tick = read_version(directory, connection)
     try:
         definitions, known = read_definitions(connection, directory)
     except StateError:
@@ -67,9 +64,20 @@ def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, 
             vitals = connection.execute("SELECT digest FROM vitals WHERE relation = ?", (each.number,)).fetchone()
             if vitals != (found,):
                 raise files.damaged(directory, f"the rows of {name!r} are not those that were written")
-    tick = None if time is None else Tick(datetime.datetime.fromisoformat(time), bool(by_wall))
-    notices = [text for (text,) in connection.execute("SELECT text FROM notices ORDER BY number")]
-    return State(version, definitions, tables, tick, notices), known
+    return State(version, definitions, tables, tick, read_notices(connection)), known
+
+
+def read_version(directory: Path, connection: sqlite3.Connection) -> tuple[int, Tick | None]:
+    """The last commit's version, and the last time that was advanced to."""
+    *state, written = connection.execute("SELECT version, time, by_wall, checksum FROM state").fetchone()
+    if checksum(*state) != written:
+        raise files.damaged(directory, "its version is not the one that was written")
+    version, time, by_wall = state
+    return version, None if time is None else Tick(datetime.datetime.fromisoformat(time), bool(by_wall))
+
+
+def read_notices(connection: sqlite3.Connection) -> list[str]:
+    return [text for (text,) in connection.execute("SELECT text FROM notices ORDER BY number")]
 
 
 def _unusable(directory: Path, error: Exception) -> StateError:

@@ -5,16 +5,21 @@ Everything here is read from the maintained state. Nothing derives a view again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
 from whence.analysis.analyze import Analysis
+from whence.analysis.components import Component
 from whence.engines.engine import Functions
 from whence.incremental.keyed import Key
 from whence.model.rules import Rule
 from whence.model.types import Row
 
 T = TypeVar("T")
+
+
+class RowsMissingError(Exception):
+    """What is looked at has to be fetched first. Whoever has other things to look at as well goes on with them."""
 
 
 class Derivation(NamedTuple):
@@ -37,6 +42,24 @@ class Readable(Protocol):
 class Contents(Readable, Protocol):
     def count(self, row: Row) -> int:
         """How often a row is there."""
+
+
+class Rows(Protocol):
+    """Some rows of a relation, each once. They may not have been made yet: to count them is cheaper than to look."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def differing(self, positions: Sequence[int]) -> Iterator[Row]:
+        """One of them for each combination of values at these positions."""
+
+
+class Dependents(NamedTuple):
+    """Rows of views that follow from others; if not `is_complete`, some of them."""
+
+    rows: Mapping[str, Rows]
+    is_complete: bool
 
 
 class Evidence(Protocol):
@@ -65,5 +88,13 @@ class Evidence(Protocol):
         They are all that there is of the relations that the component joins.
         """
 
+    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> Dependents | None:
+        """The rows of a component that have a derivation in which one of these rows takes part, which it reads; None
+        where the engine cannot follow all derivations at once.
+        """
+
     def gather(self, look: Callable[[], T]) -> T:
-        """What `look` finds. Rows may have to be fetched first; then it is called again, and must not mind."""
+        """What `look` finds. Rows may have to be fetched first; then it is called again, and must not mind.
+
+        Inside of another look, raises RowsMissingError instead: what all of them miss is fetched together after it.
+        """

@@ -28,7 +28,7 @@ APART = LINKS + (PATHS + CHEAPEST).format(path="cheap") + (PATHS + FEWEST).forma
 PAIR = ("src", "dst")
 MULTI = {"path": Best(PAIR, min=("cost", "hops"))}
 SINGLE = {"cheap": Best(PAIR, min=("cost",)), "short": Best(PAIR, min=("hops",))}
-DENSITIES = {0.0: DENSE, 1.0: SPARSE}
+DENSITIES = {0.0: SPARSE, 1.0: DENSE}
 LAZY = {"provenance": "absorption", "ship": "lazy", "order": "depth-first"}
 
 
@@ -55,6 +55,6 @@ FIGURES = (
         ],
         densities,
         finding,
-        ticks={0.0: "dense", 1.0: "sparse"},
+        ticks={0.0: "sparse", 1.0: "dense"},
     ),
 )

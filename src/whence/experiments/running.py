@@ -14,6 +14,7 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import TypeAlias
 
+from whence.experiments.curve import OUT_OF_MEMORY
 from whence.experiments.figure import Figure, Scale
 from whence.experiments.measuring import MEASURES, Measure
 
@@ -74,7 +75,7 @@ def run_curve(figure: Figure, scale: Scale, line: int, seed: int, seconds: float
     }
     command = [sys.executable, "-m", "whence.experiments.curve", json.dumps(task)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)  # noqa: S603 - this program, in its own Python
-    if done.returncode not in (0, -signal.SIGXCPU):
+    if done.returncode not in (0, -signal.SIGXCPU, OUT_OF_MEMORY):
         raise subprocess.CalledProcessError(done.returncode, command)
     return [(x, Measure(**measure)) for x, measure in map(json.loads, done.stdout.splitlines())]
 

@@ -46,7 +46,9 @@ def compare_with_spark(settings: Settings) -> list[Path]:
         return []
     links = links_of(settings.scale.nodes, DENSE, 1)
     deleted = links[: settings.scale.spark_deletions]
-    costs = [*_on_spark(settings, links, deleted), *_in_the_laboratory(settings, links, deleted)]
+    with _session() as spark:
+        costs = list(_on_spark(spark, settings, links, deleted))
+    costs += _in_the_laboratory(settings, links, deleted)
     table, picture = settings.output / "spark.csv", settings.output / "spark.svg"
     with table.open("w", newline="") as file:
         writer = csv.writer(file)
@@ -56,14 +58,13 @@ def compare_with_spark(settings: Settings) -> list[Path]:
     return [table, picture]
 
 
-def _on_spark(settings: Settings, links: Pairs, deleted: Pairs) -> Iterator[Cost]:
+def _on_spark(spark: SparkSession, settings: Settings, links: Pairs, deleted: Pairs) -> Iterator[Cost]:
     from whence.cluster.connecting import use_this_python
     from whence.cluster.database import SparkDatabase
     from whence.engines.spark.paging import Paging
 
     # A view of this size would not leave the driver: it is treated like one of many millions of rows.
     paging = Paging(whole=0, mapped=0, delta=LARGE_CHANGE)
-    spark = _session()
     use_this_python(spark)
     for maintenance in MAINTENANCE:
         settings.tell(f"spark: {maintenance}")
@@ -78,7 +79,6 @@ def _on_spark(settings: Settings, links: Pairs, deleted: Pairs) -> Iterator[Cost
             sum(int(each[name]) for each in spent) for name in ("shuffled_bytes", "jobs", "rounds")
         )
         yield Cost("Spark", maintenance, shuffled, jobs, rounds, seconds)
-    spark.stop()
 
 
 def _session() -> SparkSession:

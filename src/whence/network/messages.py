@@ -156,13 +156,11 @@ def _write(section: Section, writer: Writer) -> None:
                 writer.integer(change)
         case Derived(relation=relation, rows=rows, annotations=annotations):
             _begin(4, relation, len(rows), writer)
-            for row in rows:
-                writer.row(row)
+            writer.rows(rows)
             writer.block(annotations)
         case Deleted(relation=relation, rows=rows):
             _begin(5, relation, len(rows), writer)
-            for row in rows:
-                writer.row(row)
+            writer.rows(rows)
 
 
 def _begin(kind: int, relation: str, entries: int, writer: Writer) -> None:
@@ -176,14 +174,14 @@ def _read(reader: Reader) -> Section:
     if kind == 2:
         return Struck([reader.varint() for _ in range(reader.count())])
     relation = reader.text()
-    entries = range(reader.count())
+    entries = reader.count()
     match kind:
         case 1:
-            return Rows(relation, [(reader.varint(), reader.row(), reader.integer()) for _ in entries])
+            return Rows(relation, [(reader.varint(), reader.row(), reader.integer()) for _ in range(entries)])
         case 3:
-            return Counts(relation, [(reader.row(), reader.integer()) for _ in entries])
+            return Counts(relation, [(reader.row(), reader.integer()) for _ in range(entries)])
         case 4:
-            return Derived(relation, [reader.row() for _ in entries], reader.block())
+            return Derived(relation, reader.rows(entries), reader.block())
         case 5:
-            return Deleted(relation, [reader.row() for _ in entries])
+            return Deleted(relation, reader.rows(entries))
     raise DamagedError(f"there is no kind of section {kind}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -17,7 +17,7 @@ from whence.network.ledger import Ledger
 from whence.network.messages import Rows
 from whence.network.outbox import Outbox
 from whence.network.placing import Placing
-from whence.network.plan.placements import LocalProgram, value_at
+from whence.network.plan.placements import LocalProgram
 from whence.network.provenance.annotations import Annotations
 
 A = TypeVar("A")
@@ -36,7 +36,12 @@ class Surroundings:
     journal: Journal
 
     def home(self, relation: str, row: Row) -> int:
-        return self.placing.node(value_at(row, self.plan.placements.homes[relation]))
+        return self.home_of(relation)(row)
+
+    def home_of(self, relation: str) -> Callable[[Row], int]:
+        """What tells the node of a row in a relation, or in a copy of one."""
+        column, node = self.plan.placements.column(relation), self.placing.node
+        return (lambda _: node(None)) if column is None else (lambda row: node(row[column]))
 
     @property
     def gathering(self) -> int | None:
@@ -53,7 +58,7 @@ class Node(Generic[A]):
         self.number = number
         self.surroundings = surroundings
         self.annotations = annotations
-        self.outbox: Outbox[A] = Outbox(annotations)
+        self.outbox: Outbox[A] = Outbox(annotations, surroundings.home_of)
         self.struck: set[int] = set()
         self._held: dict[str, Held] = {}
         # The copies of rows from elsewhere, by id.
@@ -107,6 +112,7 @@ class Node(Generic[A]):
     def settle(self) -> None:
         """The change is over, or was taken back."""
         self.outbox.clear()
+        self.annotations.settle()
         self.struck.clear()
         for held in self._held.values():
             held.changed.clear()

@@ -28,13 +28,16 @@ class Placing:
 
     def node(self, value: Value) -> int:
         """The number of the node that rows with this value belong to."""
-        if self.nodes is not None:
-            return stable_hash(value) % self.nodes
         number = self._numbers.get(value)
         if number is None:
-            number = self._numbers[value] = len(self._names)
-            self._names.append(value)
+            number = self._numbers[value] = self._new(value)
         return number
+
+    def _new(self, value: Value) -> int:
+        if self.nodes is not None:
+            return stable_hash(value) % self.nodes
+        self._names.append(value)
+        return len(self._names) - 1
 
     def name(self, number: int) -> Value:
         return self._names[number]

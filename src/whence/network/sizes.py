@@ -12,13 +12,11 @@ def state_size(world: World, number: int) -> int:
     if node is None:
         return 0
     for held in node.all_held.values():
-        for row in held.store.counts:
-            writer.row(row)
+        writer.rows(held.store.counts)
     for part in world.recursive_parts(number):
         for copy in part.shared.own_copies:
-            for row in part.own[copy].counts:
-                writer.row(row)
-        writer.block(node.annotations.write(list(part.notes.values())))
+            writer.rows(part.own[copy].counts)
+        writer.block(node.annotations.write(part.notes.of(part.notes.rows())))
         part.ship.write(writer)
     return len(writer.data)
 
@@ -28,7 +26,7 @@ def provenance_size(world: World) -> float:
     rows, size = 0, 0
     for number in world.nodes:
         for part in world.recursive_parts(number):
-            annotations = [each for (relation, _), each in part.notes.items() if relation in part.shared.copies]
-            rows += len(annotations)
-            size += len(part.node.annotations.write(annotations))
+            home = [row for row in part.notes.rows() if part.rows.tuples[row][0] in part.shared.copies]
+            rows += len(home)
+            size += len(part.node.annotations.write(part.notes.of(home)))
     return size / rows if rows else 0.0

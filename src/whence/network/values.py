@@ -26,6 +26,15 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 _MOST_BYTES_OF_A_VARINT = 40
 
 
+def _short(number: int) -> bytes:
+    doubled = 2 * number
+    return bytes((INTEGER, doubled) if doubled < 0x80 else (INTEGER, doubled & 0x7F | 0x80, doubled >> 7))
+
+
+# All integers whose varint has two bytes at most.
+_SHORT = [_short(number) for number in range(0x2000)]
+
+
 class DamagedError(Exception):
     """Bytes that are not what they should be."""
 
@@ -39,13 +48,6 @@ class Writer:
             self.data.append(number & 0x7F | 0x80)
             number >>= 7
         self.data.append(number)
-
-    def varints(self, numbers: Iterable[int]) -> None:
-        for number in numbers:
-            if number > 0x7F:
-                self.varint(number)
-            else:
-                self.data.append(number)
 
     def integer(self, number: int) -> None:
         self.varint(2 * number if number >= 0 else -2 * number - 1)
@@ -61,6 +63,20 @@ class Writer:
         self.varint(len(row))
         for value in row:
             self.value(value)
+
+    def rows(self, rows: Iterable[Row]) -> None:
+        """Messages are made of little else, and rows of short numbers, so that these are written in one go."""
+        data = self.data
+        for row in rows:
+            if len(row) > 0x7F:
+                self.varint(len(row))
+            else:
+                data.append(len(row))
+            for value in row:
+                if type(value) is int and 0 <= value < 0x2000:
+                    data += _SHORT[value]
+                else:
+                    self.value(value)
 
     def value(self, value: Value) -> None:
         match value:
@@ -118,21 +134,6 @@ class Reader:
                 return number
         raise DamagedError("a number has no end")
 
-    def varints(self, count: int) -> list[int]:
-        """So many of them; annotations are made of little else, so that the short ones are read in one go."""
-        data, at, end = self._data, self._at, self._end
-        numbers: list[int] = []
-        for _ in range(count):
-            if at < end and data[at] < 0x80:
-                numbers.append(data[at])
-                at += 1
-            else:
-                self._at = at
-                numbers.append(self.varint())
-                at = self._at
-        self._at = at
-        return numbers
-
     def integer(self) -> int:
         number = self.varint()
         return number // 2 if number % 2 == 0 else -(number + 1) // 2
@@ -153,9 +154,39 @@ class Reader:
     def row(self) -> Row:
         return tuple([self.value() for _ in range(self.count())])
 
+    def rows(self, count: int) -> list[Row]:
+        """So many of them; most values are short numbers, which are read in one go."""
+        data, end = self._data, self._end - 2
+        rows: list[Row] = []
+        for _ in range(count):
+            width = self.count()
+            at = self._at
+            values: list[Value] = []
+            for _ in range(width):
+                if at < end and data[at] == INTEGER and data[at + 1] < 0x80:
+                    doubled = data[at + 1]
+                    at += 2
+                    values.append(doubled >> 1 ^ -(doubled & 1))
+                elif at < end and data[at] == INTEGER and data[at + 2] < 0x80:
+                    doubled = data[at + 1] & 0x7F | data[at + 2] << 7
+                    at += 3
+                    values.append(doubled >> 1 ^ -(doubled & 1))
+                else:
+                    self._at = at
+                    values.append(self.value())
+                    at = self._at
+            self._at = at
+            rows.append(tuple(values))
+        return rows
+
     def count(self) -> int:
         """How many things follow, each of at least one byte."""
-        count = self.varint()
+        at = self._at
+        if at < self._end and self._data[at] < 0x80:
+            count = self._data[at]
+            self._at = at + 1
+        else:
+            count = self.varint()
         if count > self._end - self._at:
             raise DamagedError("it ends too early")
         return count

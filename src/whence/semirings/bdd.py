@@ -37,16 +37,12 @@ SMALLEST_CAPACITY = 64
 
 
 class Diagram:
-    """An annotation of one Bdd. Equal annotations are the same object, which outlives the manager it came from.
+    """An annotation of one Bdd. Equal annotations are the same object, which outlives the manager it came from."""
 
-    `mask` is for whoever wants to remember which variables it mentions: to ask the diagram takes a walk.
-    """
-
-    __slots__ = ("__weakref__", "function", "mask")
+    __slots__ = ("__weakref__", "function")
 
     def __init__(self, function: BCDDFunction) -> None:
         self.function = function
-        self.mask: int | None = None
 
 
 class Bdd:

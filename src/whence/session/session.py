@@ -115,8 +115,8 @@ class Session:
                 self.engine = self.engine.engine
         self.definitions = definitions
 
-    def restore(self, state: State, journal: Journal, history: History) -> None:
-        """Become what the journal has kept, and keep there what comes. Before the first commit only."""
+    def restore(self, state: State, journal: Journal | None, history: History) -> None:
+        """Become what a journal has kept, and keep there what comes. Before the first commit only."""
         relations = state.definitions.relations
         tables = tuple(relations[name] for name in state.tables)
         rows = Update({name: table.counts for name, table in state.tables.items()})

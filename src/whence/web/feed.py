@@ -96,10 +96,10 @@ class Feed:
             await self._catch_up()
 
     async def _catch_up(self) -> None:
-        if self._db.version == self._seen:
+        if self._newest() == self._seen:
             return
         async with self._reading:
-            since, now = self._seen, self._db.version
+            since, now = self._seen, self._newest()
             if now == since:
                 return
             try:
@@ -109,8 +109,8 @@ class Feed:
                 self._seen = self._forgotten = now
                 return
             except WhenceError:
-                # The database is closed: whoever asks it anything is told so.
-                self._closed = True
+                # It is closed, or cannot be read just now: whoever asks it anything is told so.
+                self._closed = self._db.closed
                 return
             by_version: dict[int, list[Happening]] = {}
             for each in happened:
@@ -120,6 +120,12 @@ class Feed:
                     self._forgotten = self._news[0].version
                 self._news.append(News(version, _content(version, parts)))
             self._seen = max(now, *by_version) if by_version else now
+
+    def _newest(self) -> int:
+        try:
+            return self._db.version
+        except WhenceError:
+            return self._seen
 
 
 def _content(version: int, parts: list[Happening]) -> dict[str, object]:

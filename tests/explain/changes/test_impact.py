@@ -54,15 +54,17 @@ def test_in_words() -> None:
     """)
     assert str(db.impact("sale", ("a", 3))) == (
         "sale('a', 3)\n"
-        "  1 row of total can be derived from it\n"
-        "  1 row of large can be derived from it\n"
         "\n"
         "without it\n"
         "  total: 1 row goes, 1 row comes\n"
         "    - ('a', 10)\n"
         "    + ('a', 4)\n"
         "  large: 1 row goes\n"
-        "    - ('a')"
+        "    - ('a')\n"
+        "\n"
+        "derived by way of it, and perhaps in other ways, too\n"
+        "  total: 1 row\n"
+        "  large: 1 row"
     )
     assert str(db.impact("unused", {})) == "unused(1) and 1 more row\nnothing depends on them"
     assert db.impact("sale", {"shop": "b"}).json() == {
@@ -71,6 +73,7 @@ def test_in_words() -> None:
         "vanish": {"total": [["b", 1]]},
         "appear": {},
         "depend": {"total": 1},
+        "partial": [],
         "complete": True,
     }
 
@@ -81,21 +84,37 @@ def test_rows_that_have_other_derivations() -> None:
     db.insert("e", [("a", "b"), ("a", "c")])
     assert str(db.impact("e", ("a", "b"))) == (
         "e('a', 'b')\n"
-        "  1 row of p can be derived from it\n"
         "\n"
-        "without it nothing would change: there are other derivations"
+        "without it nothing would change: there are other derivations\n"
+        "\n"
+        "derived by way of it, and perhaps in other ways, too\n"
+        "  p: 1 row"
     )
 
 
 def test_so_many_that_it_stops_counting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whence.explain.changes.impact.STEPS", 20)
     db = whence.connect()
-    db.rules(".decl e(x: number, y: number)\np(x, y) :- e(x, y).\np(x, y) :- e(x, z), p(z, y).")
+    db.rules("""
+        .decl e(x: number, y: number)
+        p(x, y) :- e(x, y).
+        p(x, y) :- e(x, z), p(z, y).
+        lone(x, y) :- p(x, y), !p(y, x).
+        far(x, max<y>) :- p(x, y).
+        last(y) :- lone(_, y).
+        none(x) :- lone(x, x).
+    """)
     db.insert("e", [(n, n + 1) for n in range(30)])
     answer = db.impact("e", (15, 16))
+    # The engine itself counts all of them, and of a maximum it takes one row for each group.
+    assert answer.depend["p"] == 16 * 15
+    assert answer.depend["far"] == 16
+    assert answer.depend["lone"] == 20
+    assert answer.depend["none"] == 0
+    assert answer.partial == ("lone", "last", "none")
     assert not answer.complete
-    assert "  at least " in str(answer)
-    assert len(answer.vanish["p"]) == 16 * 15
+    assert "  p: 240 rows\n  lone: at least 20 rows\n  far: 16 rows\n" in str(answer)
+    assert len(answer.vanish["lone"]) == 16 * 15
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -42,7 +40,7 @@ def test_questions_are_answered_as_elsewhere(db: whence.Database) -> None:
         assert db.rows(view) == local.rows(view)
 
 
-def test_a_commit_after_questions(db: whence.Database, tmp_path: Path) -> None:
+def test_a_commit_after_questions(db: whence.Database) -> None:
     db.what_if(insert={"edge": [("c", "a")]})
     db.insert("edge", [("c", "a")])
     assert ("c", "b") in db.rows("path")
@@ -51,3 +49,27 @@ def test_a_commit_after_questions(db: whence.Database, tmp_path: Path) -> None:
     assert db.what_removed("path", ("c", "b")).causes == {("edge", ("c", "a")): -1}
     with pytest.raises(whence.DataError, match="cannot be deleted"):
         db.what_if(delete={"edge": [("c", "a")]})
+
+
+def test_history_in_the_words_that_it_has_elsewhere(spark: SparkSession) -> None:
+    told = []
+    for db in (whence.connect(), whence.connect(spark)):
+        db.rules(program())
+        db.insert("edge", [("a", "b"), ("c", "c")])
+        with db.batch() as batch:
+            batch.insert("edge", [("b", "c")])
+            batch.insert("mark", [("a",)])
+        db.delete("edge", [("a", "b")])
+        db.insert("edge", [("c", "a")])
+        # A row that came and went, one with an aggregate and one with an absence; of each there was one proof.
+        histories = [
+            db.why("path", ("a", "c"), version=3),
+            db.what_removed("path", ("a", "c")),
+            db.what_removed("path", ("a", "b")),
+            db.why("reach", ("b", 1), version=3),
+            db.what_removed("marked", ("b", "a")),
+            db.what_removed("edge", ("a", "b")),
+        ]
+        assert all(each.proof is not None for each in histories)
+        told.append([str(each).partition(", at ")[0] + str(each).partition(" UTC")[2] for each in histories])
+    assert told[0] == told[1]

@@ -251,3 +251,80 @@ def test_bad_questions(db: whence.Database, view: str, row: object, words: str) 
     with pytest.raises(whence.WhenceError) as error:
         db.why_not(view, row)
     assert words in str(error.value)
+
+
+ORDERS = """
+    CREATE TABLE customers(name STRING PRIMARY KEY, country STRING, active BOOLEAN);
+    CREATE TABLE orders(id INT PRIMARY KEY, customer STRING, total INT, status STRING);
+    INSERT INTO customers VALUES ('ann', 'de', true), ('bob', 'fr', false);
+    INSERT INTO orders VALUES (1, 'ann', 10, 'open'), (2, 'ann', 20, 'done'), (3, 'bob', 5, 'done');
+    CREATE VIEW busy AS
+    SELECT c.name, c.country FROM customers c JOIN orders o ON o.customer = c.name
+    WHERE c.active AND o.status = 'open';
+    CREATE VIEW idle AS SELECT c.name FROM customers c LEFT JOIN orders o ON o.customer = c.name WHERE o.id IS NULL;
+"""
+
+
+@pytest.fixture
+def orders() -> whence.Database:
+    db = whence.connect()
+    db.execute(ORDERS)
+    return db
+
+
+def test_keys_that_are_new(orders: whence.Database) -> None:
+    answer = orders.why_not("busy", ("cid", "fr"))
+    assert answer.missing == {("customers", ("cid", "fr", True)), ("orders", (4, "cid", 10, "open"))}
+    assert str(answer).endswith(
+        "it would be there with 2 more rows\n"
+        "  customers('cid', 'fr', true) and orders(_, 'cid', _, 'open')\n"
+        "where _ stands, any value would do"
+    )
+    assert orders.what_if(insert=by_table(answer.missing)).changes["busy"] == {("cid", "fr"): 1}
+
+
+def test_values_of_the_same_column_come_first(orders: whence.Database) -> None:
+    answer = orders.why_not("busy", ("cid", None))
+    assert answer.missing == {("customers", ("cid", "de", True)), ("orders", (4, "cid", 10, "open"))}
+
+
+def test_rows_in_the_place_of_others(orders: whence.Database) -> None:
+    answer = orders.why_not("busy", ("bob", "fr"))
+    assert (answer.missing, answer.others) == (None, ())
+    assert answer.instead == {
+        ("customers", ("bob", "fr", True)): ("bob", "fr", False),
+        ("orders", (4, "bob", 10, "open")): None,
+    }
+    assert str(answer).endswith(
+        "no rows that come would produce it, but a change of rows would\n"
+        "  customers('bob', 'fr', true) instead of customers('bob', 'fr', false)\n"
+        "  orders(_, 'bob', _, 'open')\n"
+        "where _ stands, any value would do"
+    )
+    assert answer.json()["instead"] == [
+        {"relation": "customers", "row": ["bob", "fr", True], "of": ["bob", "fr", False]},
+        {"relation": "orders", "row": [4, "bob", 10, "open"], "of": None},
+    ]
+
+
+def test_a_condition_names_columns_as_the_query_does() -> None:
+    db = whence.connect()
+    db.execute("""
+        CREATE TABLE worker(name STRING, team STRING);
+        CREATE TABLE team(name STRING);
+        INSERT INTO worker VALUES ('Ann', 'x');
+        INSERT INTO team VALUES ('x');
+        CREATE VIEW homeless AS SELECT w.name FROM worker w LEFT JOIN team t ON t.name = w.team WHERE t.name IS NULL;
+    """)
+    assert "\n  is false: t.name IS NULL, with name = 'x'\n" in str(db.why_not("homeless", ("Ann",)))
+
+
+def test_a_value_that_matters_elsewhere_is_told() -> None:
+    db = whence.connect()
+    db.rules("""
+        .decl e(x: number, y: number)
+        q(x) :- e(_, x).
+        p(x) :- e(x, _), q(x).
+    """)
+    db.insert("e", [(5, 6)])
+    assert str(db.why_not("p", (1,))).endswith("it would be there with 1 more row\n  e(1, 1)")

@@ -8,8 +8,9 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from whence.analysis.analyze import Analysis
+from whence.analysis.components import Component
 from whence.engines.engine import Functions
-from whence.engines.evidence import Contents, Derivation, T
+from whence.engines.evidence import Contents, Dependents, Derivation, Rows, T
 from whence.engines.local.maintainer import Maintainer
 from whence.engines.local.recursive.absorption import Absorption
 from whence.engines.local.store import Key, Store
@@ -47,6 +48,10 @@ class ProofForest(Maintainer, ABC):
     def reader(self) -> Reader:
         """For those who read single rows, and ask what they rest on; until the next commit."""
 
+    @abstractmethod
+    def dependents(self, below: Mapping[str, Rows]) -> Dependents:
+        """The rows with a derivation in which one of these takes part, of what the component reads."""
+
 
 class LocalEvidence:
     """Tables are in stores. Views of forests are looked up there, since their stores may have to be filled first."""
@@ -69,7 +74,7 @@ class LocalEvidence:
         if forest is not None:
             return _ForestContents(forest, relation)
         store = self._stores.get(relation)
-        return _MaintainedContents(self._maintainers[relation], relation) if store is None else _StoredContents(store)
+        return MaintainedContents(self._maintainers[relation], relation) if store is None else _StoredContents(store)
 
     def size(self, relation: str) -> int:
         return _SIZE_OF_A_VIEW if relation in self._maintainers else self._stores[relation].size
@@ -97,6 +102,10 @@ class LocalEvidence:
     def basis(self, relation: str, row: Row) -> None:  # noqa: ARG002 - rows have derivations here
         return None
 
+    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> Dependents | None:
+        forest = self._forest(component.relations[0])
+        return None if forest is None else forest.dependents(below)
+
     def gather(self, look: Callable[[], T]) -> T:
         return look()
 
@@ -121,7 +130,7 @@ class _StoredContents:
         return self._store.counts.get(row, 0)
 
 
-class _MaintainedContents:
+class MaintainedContents:
     """A view that no other reads has no index: single rows are looked up, and everything else is read through."""
 
     def __init__(self, maintainer: Maintainer, relation: str) -> None:

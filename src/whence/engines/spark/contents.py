@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import pyspark.sql.functions as functions
 
+from whence.engines.spark.native.pieces import literal
 from whence.engines.spark.registry import readable
-from whence.engines.spark.types import rows_from_arrow, spark_type
+from whence.engines.spark.types import rows_from_arrow
 from whence.model.types import Row, Value
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Contents(Mapping[Row, int]):
         frame = self._engine.frame(self._name).where("n > 0")
         for position, value in bound.items():
             column = relation.columns[position]
-            wanted = functions.lit(value).cast(spark_type(column.type))
+            wanted = literal(value, column.type)
             frame = frame.where(functions.col(f"c{position}").eqNullSafe(wanted))
         table = frame.offset(offset).limit(limit).toArrow()
         return list(zip(rows_from_arrow(table, relation), table.column("n").to_pylist(), strict=True))

@@ -144,7 +144,7 @@ class SparkEngine:
         try:
             return self._effects(update).seen
         finally:
-            self.registry.forget()
+            self.registry.tidy()
             self._ledger.end()
             self._ledger = ledger
 

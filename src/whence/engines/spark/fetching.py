@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import partial, reduce
+from operator import and_
 from typing import Any
 
 import pyarrow as pa
@@ -14,13 +15,16 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.spark.lookup.points import Points, heaps_of
+from whence.engines.spark.native.pieces import literal
 from whence.engines.spark.paging import Answer, Base, Question, Segments, Wanted
 from whence.engines.spark.types import rows_to_arrow
 from whence.model.schema import Column, Relation
-from whence.model.types import Row
+from whence.model.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Row
 
 # Up to so many keys are written into a query; more are joined with.
 LISTED = 200
+# PySpark takes other values by its own calendar, and by the clock of this machine.
+_LISTABLE = (STRING, INT, BIGINT, DOUBLE, BOOLEAN)
 
 
 class Fetcher:
@@ -96,7 +100,9 @@ def _receive(base: Base[Any], segments: Segments[Any], wanted: Wanted, answer: p
 
 def _with_keys(spark: SparkSession, frame: DataFrame, wanted: Wanted, columns: Sequence[Column]) -> DataFrame:
     """The rows of a frame that hold one of the keys."""
-    if len(columns) == 1 and len(wanted.keys) <= LISTED and None not in wanted.keys:
+    if len(wanted.keys) == 1:
+        return frame.where(_is_row(_as_rows(wanted)[0], wanted.positions, columns))
+    if len(columns) == 1 and columns[0].type in _LISTABLE and len(wanted.keys) <= LISTED and None not in wanted.keys:
         return frame.where(F.col(f"c{wanted.positions[0]}").isin(list(wanted.keys)))
     keys = key_frame(spark, _as_rows(wanted), columns)
     matches = [
@@ -104,6 +110,12 @@ def _with_keys(spark: SparkSession, frame: DataFrame, wanted: Wanted, columns: S
         for number, (position, column) in enumerate(zip(wanted.positions, columns, strict=True))
     ]
     return frame.join(F.broadcast(keys), matches, "left_semi")
+
+
+def _is_row(row: Row, positions: Sequence[int], columns: Sequence[Column]) -> SparkColumn:
+    """Whether these values are at these positions. Joining with one key would be a job more."""
+    parts = zip(row, positions, columns, strict=True)
+    return reduce(and_, [F.col(f"c{at}").eqNullSafe(literal(value, column.type)) for value, at, column in parts])
 
 
 def key_frame(spark: SparkSession, keys: Sequence[Row], columns: Sequence[Column]) -> DataFrame:

@@ -108,6 +108,11 @@ class Base(Generic[P]):
     def __len__(self) -> int:
         return 0 if self.segments is None else self.segments.rows
 
+    @property
+    def is_half_full(self) -> bool:
+        """Whether as many rows could not be paged in once more."""
+        return 2 * self._rows_in_pages > self._paging.rows
+
     def whole(self) -> Rows[P] | None:
         """All rows, if they are in memory."""
         return self._whole

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pyspark.sql.functions as F
 
 from whence.engines.engine import Functions
-from whence.engines.evidence import Derivation, T
+from whence.engines.evidence import Derivation, Rows, RowsMissingError, T
 from whence.engines.local.store import Key, Store
 from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.registry import readable
@@ -25,6 +25,7 @@ from whence.model.types import Row
 
 if TYPE_CHECKING:
     from whence.analysis.analyze import Analysis
+    from whence.analysis.components import Component
     from whence.engines.spark.engine import SparkEngine
 
 # Of more, a query would be too long.
@@ -39,6 +40,9 @@ class SparkEvidence:
         self.analysis = analysis
         self.functions = functions
         self._components = {name: each for each in analysis.components for name in each.relations}
+        self._is_looking = False
+        # Whether what is missing is fetched on the spot: what several looks miss together may be too much.
+        self._one_by_one = False
 
     def contents(self, relation: str) -> SparkContents:
         return SparkContents(self._engine, relation)
@@ -62,17 +66,57 @@ class SparkEvidence:
             return None
         return {name: Store(dict.fromkeys(self._with_ids(name, frozenset(support)), 1)) for name in sorted(joined)}
 
+    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> None:  # noqa: ARG002 - by rows
+        return None
+
     def gather(self, look: Callable[[], T]) -> T:
         try:
-            while True:
-                found = look()
-                if not self._engine.fetch_missing():
-                    return found
+            if self._is_looking and not self._one_by_one:
+                return self._looked(look)
+            return self._fetched(look)
         except TooLargeError:
             raise UnsupportedError(
                 "the answer needs more rows than should be brought to the driver",
                 hint="ask about a row of which all columns are given, or about a view that is joined from fewer rows",
             ) from None
+
+    def _looked(self, look: Callable[[], T]) -> T:
+        """What a look inside of another one finds."""
+        misses = self._misses()
+        found = look()
+        if self._misses() > misses:
+            raise RowsMissingError
+        return found
+
+    def _fetched(self, look: Callable[[], T]) -> T:
+        is_inside, self._is_looking = self._is_looking, True
+        try:
+            while True:
+                try:
+                    found = [look()]
+                except RowsMissingError:
+                    found = []
+                if not self._fetch(is_inside=is_inside) and found:
+                    return found[0]
+        finally:
+            self._is_looking = is_inside
+            self._one_by_one = self._one_by_one and is_inside
+
+    def _fetch(self, *, is_inside: bool) -> bool:
+        """Bring what was missed; False if that is nothing."""
+        try:
+            return self._engine.fetch_missing()
+        except TooLargeError:
+            if is_inside or self._one_by_one:
+                raise
+        self._one_by_one = True
+        self._engine.registry.forget()
+        return True
+
+    def _misses(self) -> int:
+        """How often something was looked for that is not in memory."""
+        registry = self._engine.registry
+        return sum(registry[name].base.misses for name in self.analysis.relations)
 
     def _reads(self, relation: str) -> tuple[set[str], set[str]]:
         """The relations from below that a component joins, and those that it negates."""

@@ -173,6 +173,14 @@ class Registry:
             if isinstance(state, Supported):
                 state.forget()
 
+    def tidy(self) -> None:
+        """Nothing has changed, so that what was paged in is still right; but it must leave room for more."""
+        for state in self._states.values():
+            if state.base.is_half_full:
+                state.base.forget()
+            if isinstance(state, Supported):
+                state.forget()
+
     def change(self, name: str, change: StateChange) -> None:
         """Let a state change. This cannot fail."""
         state = self._states[name]

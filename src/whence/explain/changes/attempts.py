@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -9,6 +10,7 @@ from typing import Literal as OneOf
 from typing import TypeAlias
 
 from whence.analysis.order import Absent, Define, Match, Test
+from whence.engines.evidence import RowsMissingError
 from whence.engines.reference.terms import as_term
 from whence.errors import UnsupportedError
 from whence.explain.changes.cells import Environment
@@ -19,13 +21,14 @@ from whence.explain.proofs.words import Pattern, fact_text, is_made, place, rule
 from whence.functions.text import shown
 from whence.lang.datalog.write_terms import term_text
 from whence.model.rules import Atom
-from whence.model.terms import Aggregate, Term, Variable, Wildcard, variables
+from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard, variables
 
 Kind: TypeAlias = OneOf["missing", "blocked", "false", "differs", "open"]
 
 # So many rows of an atom are tried, and views below views so many times.
 _ROWS_TRIED = 50
 _DEEPEST = 4
+_NUMBERED = re.compile(r"_[0-9]+$")
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,13 @@ class _Way:
 
 
 class Attempts:
+    """Where rows have to be fetched first, what comes out does not count, and is to be made again then."""
+
     def __init__(self, world: World) -> None:
         self._world = world
         self._rules = Rules(world)
+        # How many ways could not be followed because rows were missing.
+        self._left = 0
 
     def at(self, relation: str, row: Pattern, above: frozenset[str] = frozenset()) -> tuple[Attempt, ...]:
         """One for each rule. Views in `above` are not looked into again."""
@@ -74,6 +81,13 @@ class Attempts:
         if start is None:
             return Attempt(*words, (), (self._other_head(rule),))
         try:
+            return self._begun(rule, row, start, above)
+        except RowsMissingError:
+            return Attempt(*words, (), ())
+
+    def _begun(self, rule: ReadyRule, row: Pattern, start: Environment, above: frozenset[str]) -> Attempt:
+        words = rule_words(rule.rule), place(rule.rule.span)
+        try:
             way = self._closest(rule, row, start)
         except (LimitReachedError, UnsupportedError):
             return Attempt(*words, (), (Lack("open", "there was too much to look at"),))
@@ -86,13 +100,22 @@ class Attempts:
         """The way with the fewest steps that fail, and of these the first."""
         begin = _Way(start, tuple(range(len(rule.steps))))
         for failures in range(len(rule.steps) + 1):
+            left = self._left
             ways = list(islice(self._ways(rule, begin, failures), _ROWS_TRIED))
+            if self._left > left:
+                raise RowsMissingError
             if ways:
                 return next((way for way in ways if way.failed or rule.gives(row, way.values)), ways[0])
         return begin
 
     def _ways(self, rule: ReadyRule, way: _Way, failures: int) -> Iterator[_Way]:
         self._world.step()
+        try:
+            yield from self._followed(rule, way, failures)
+        except RowsMissingError:
+            self._left += 1
+
+    def _followed(self, rule: ReadyRule, way: _Way, failures: int) -> Iterator[_Way]:
         for at in way.waiting:
             holds = rule.holds(at, way.values)
             if holds is not None:
@@ -134,8 +157,9 @@ class Attempts:
             case Absent(atom):
                 return self._blocked(rule, atom, way.values)
             case Test(literal):
-                words = words_of(literal.span) or term_text(as_term(literal), 0)
-                return Lack("false", f"{words}{_given(as_term(literal), way.values)}")
+                term = as_term(literal)
+                words = words_of(literal.span) or _condition(term)
+                return Lack("false", f"{words}{_given(term, way.values, words)}")
             case Define(variable, term):
                 wanted = way.values[variable.name]
                 return Lack("false", f"{variable.name} = {term_text(term, 0)} is not {shown(wanted)}")
@@ -195,8 +219,20 @@ def _is_fixed(term: Term) -> bool:
     return not isinstance(term, Aggregate | Variable) and not any(variables(term))
 
 
-def _given(term: Term, values: Environment) -> str:
-    """`, with x = 1, y = 2`."""
-    names = dict.fromkeys(variable.name for variable in variables(term))
-    given = ", ".join(f"{name} = {shown(values[name])}" for name in names if name in values)
-    return f", with {given}" if given else ""
+def _condition(term: Term) -> str:
+    """A condition that nobody wrote: SQL joins no NULL."""
+    match term:
+        case Call(function="isnotnull", arguments=(Variable(name=name),)):
+            return f"{name} is not NULL"
+    return term_text(term, 0)
+
+
+def _given(term: Term, values: Environment, words: str) -> str:
+    """`, with x = 1, y = 2`. Names in SQL get a number where several columns have them."""
+    named = dict.fromkeys(variable.name for variable in variables(term))
+    given = [
+        f"{name if name in words else _NUMBERED.sub('', name)} = {shown(values[name])}"
+        for name in named
+        if name in values
+    ]
+    return f", with {', '.join(given)}" if given else ""

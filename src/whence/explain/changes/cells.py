@@ -11,7 +11,7 @@ from whence.errors import EvaluationError
 from whence.explain.proofs.words import Pattern
 from whence.model.rules import Atom
 from whence.model.schema import Column
-from whence.model.terms import Term, variables
+from whence.model.terms import Term, Variable, variables
 from whence.model.types import Row, Value
 
 Environment: TypeAlias = "dict[str, Value]"
@@ -27,6 +27,11 @@ class Cells:
         self._values = [_cell(term, column, scope) for term, column in zip(atom.terms, columns, strict=True)]
         self._names = [frozenset(variable.name for variable in variables(term)) for term in atom.terms]
         self.names = frozenset(names_in(atom))
+        self._places = {term.name: at for at, term in enumerate(atom.terms) if isinstance(term, Variable)}
+
+    def position_of(self, name: str) -> int | None:
+        """The column that is this variable."""
+        return self._places.get(name)
 
     def positions_of(self, names: frozenset[str]) -> frozenset[int]:
         """The columns that hold some of these variables."""

@@ -8,10 +8,11 @@ from typing import Any
 
 from whence.engines.evidence import Contents as Rows
 from whence.engines.evidence import Evidence
-from whence.engines.local.proving import LocalEvidence
+from whence.engines.local.proving import LocalEvidence, MaintainedContents
 from whence.model.types import Row
 
-# Whoever has looked rows up by the same columns for so many seconds is better off with an index.
+# Whoever has looked rows up by the same columns for so many seconds is better off with an index; and whoever reads
+# through all rows each time, the second time.
 _WORTH_AN_INDEX = 0.5
 
 _NOTHING: Mapping[Row, int] = {}
@@ -49,12 +50,14 @@ class Contents:
             row = tuple([value for _, value in sorted(zip(positions, key, strict=True))])
             count = self.count(relation, row)
             return {row: count} if count else _NOTHING
+        rows, spent = self._of(relation), self._spent.get(place, 0.0)
+        if positions and spent > (0.0 if isinstance(rows, MaintainedContents) else _WORTH_AN_INDEX):
+            index = self._indexes[place] = _indexed(rows.matching((), ()), positions)
+            return index.get(key, _NOTHING)
         started = time.perf_counter()
-        rows = self._of(relation)
         found = self._evidence.gather(lambda: rows.matching(positions, key[0] if len(key) == 1 else key))
-        spent = self._spent[place] = self._spent.get(place, 0.0) + time.perf_counter() - started
-        if spent > _WORTH_AN_INDEX and positions and isinstance(self._evidence, LocalEvidence):
-            self._indexes[place] = _indexed(rows.matching((), ()), positions)
+        if isinstance(self._evidence, LocalEvidence):
+            self._spent[place] = spent + time.perf_counter() - started
         return {row: count for row, count in found.items() if count > 0}
 
     def _of(self, relation: str) -> Rows:

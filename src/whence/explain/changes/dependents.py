@@ -2,57 +2,135 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from operator import itemgetter
+from typing import TypeAlias
 
+from whence.analysis.components import Component
+from whence.engines.evidence import Dependents, Rows, RowsMissingError
 from whence.engines.local.recursive.matching import Matcher
 from whence.errors import UnsupportedError
 from whence.explain.changes.contents import Contents, LimitReachedError
-from whence.explain.changes.world import World
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.reasons import Fact
 from whence.incremental.keyed import Key
+from whence.model.rules import Atom, Rule, literal_terms
+from whence.model.terms import Aggregate, Constant, Variable, variables
 from whence.model.types import Row
 
+# So many rows are followed together.
+_TOGETHER = 5_000
 
-def dependents(world: World, backwards: Backwards, facts: list[Fact]) -> tuple[dict[str, set[Row]], bool]:
-    """The rows that are there and have a derivation in which one of the facts takes part, by view; and whether these
-    are all, which they are not where the world has reached its limit.
+
+class RowSet(set[Row]):
+    """Rows that are at hand."""
+
+    def differing(self, positions: Sequence[int]) -> Iterator[Row]:
+        if not positions:
+            return iter([next(iter(self))] if self else [])
+        value_of = itemgetter(*positions)
+        return iter({value_of(row): row for row in self}.values())
+
+
+def dependents(
+    contents: Contents, backwards: Backwards, table: str, rows: Iterable[Row], *, steps: int, seconds: float
+) -> tuple[dict[str, Rows], frozenset[str]]:
+    """The rows that are there and have a derivation in which one of the table's rows takes part, by view; and the views
+    of which there may be more.
 
     A derivation is a tree of uses of rules over rows that are there; it may use a row to derive that row. Members of
-    an aggregate take part in the row of their group, and what is absent takes part in nothing.
+    an aggregate take part in the row of their group, and what is absent takes part in nothing. What the engine cannot
+    follow by itself is followed row by row, for so many seconds, with so many steps in each component.
     """
-    found: dict[str, set[Row]] = {}
-    try:
-        _follow(world, _readers(world, backwards), list(facts), found)
-    except (LimitReachedError, UnsupportedError):
-        # One of steps and time, or of what is brought from a cluster.
-        return found, False
-    return found, True
+    evidence = backwards.evidence
+    found: dict[str, Rows] = {table: RowSet(rows)}
+    partly: set[str] = set()
+    end = time.monotonic() + seconds
+    for component in evidence.analysis.components:
+        read = {literal.relation for rule in component.rules for literal in rule.body if isinstance(literal, Atom)}
+        if not partly.isdisjoint(read):
+            partly.update(component.relations)
+        below = {name: found[name] for name in read if name in found}
+        if below:
+            own = evidence.dependents_within(component, below)
+            if own is None:
+                own = _Walk(contents, backwards, component, steps, end).run(below)
+            found.update((name, of_name) for name, of_name in own.rows.items() if of_name)
+            if not own.is_complete:
+                partly.update(component.relations)
+    del found[table]
+    return found, frozenset(partly)
 
 
-def _follow(world: World, readers: Mapping[str, list[_Reader]], todo: list[Fact], found: dict[str, set[Row]]) -> None:
-    while todo:
-        world.step()
-        relation, row = todo.pop()
-        for reader in readers.get(relation, ()):
-            known = found.setdefault(reader.relation, set())
-            for head in reader.heads(row):
-                if head not in known:
-                    known.add(head)
-                    todo.append((reader.relation, head))
+class _Walk:
+    """Row by row through one component, from what it reads."""
+
+    def __init__(self, contents: Contents, backwards: Backwards, component: Component, steps: int, end: float) -> None:
+        self._evidence = backwards.evidence
+        self._steps = steps
+        self._end = end
+        self._found = {name: RowSet() for name in component.relations}
+        # Heads, as rules give them.
+        self._given: dict[str, set[Row]] = {name: set() for name in component.relations}
+        self._readers: dict[str, list[_Reader]] = {}
+        sources = {name: _Source(contents, name) for name in backwards.relations}
+        for name in component.relations:
+            for matcher in backwards.matchers(name):
+                for place, relation in enumerate(matcher.positive):
+                    if matcher.rule.sign > 0:
+                        reader = _Reader(matcher, place, contents, sources, is_signed=backwards.is_signed(name))
+                        self._readers.setdefault(relation, []).append(reader)
+
+    def run(self, below: Mapping[str, Rows]) -> Dependents:
+        first = self._first(below)
+        todo: list[_Step] = []
+        try:
+            while layer := todo[:_TOGETHER] or list(islice(first, _TOGETHER)):
+                todo[:_TOGETHER] = self._follow(layer)
+        except (LimitReachedError, UnsupportedError):
+            # One of steps and time, or of what is brought from a cluster.
+            return Dependents(self._found, is_complete=False)
+        return Dependents(self._found, is_complete=True)
+
+    def _first(self, below: Mapping[str, Rows]) -> Iterator[_Step]:
+        for name, rows in below.items():
+            for reader in self._readers.get(name, ()):
+                yield from ((reader, row) for row in (rows if reader.sees is None else rows.differing(reader.sees)))
+
+    def _follow(self, layer: list[_Step]) -> list[_Step]:
+        """Many steps together, since what they need is then fetched together; returns the next ones."""
+        if time.monotonic() > self._end:
+            raise LimitReachedError
+        within = layer[: self._steps]
+        self._steps -= len(within)
+        heads: list[_Step] = []
+        for reader, head in self._evidence.gather(partial(_taken, _Reader.heads, within)):
+            given = self._given[reader.relation]
+            if head not in given:
+                given.add(head)
+                heads.append((reader, head))
+        following: list[_Step] = []
+        for reader, row in self._evidence.gather(partial(_taken, _Reader.present, heads)):
+            known = self._found[reader.relation]
+            if row not in known:
+                known.add(row)
+                following += [(each, row) for each in self._readers.get(reader.relation, ())]
+        if len(within) < len(layer):
+            raise LimitReachedError
+        return following
 
 
-def _readers(world: World, backwards: Backwards) -> dict[str, list[_Reader]]:
-    """Per relation, the atoms that read it, in rules that add rows."""
-    readers: dict[str, list[_Reader]] = {}
-    sources = {name: _Source(world.contents, name) for name in world.relations}
-    for name in world.rules:
-        for matcher in backwards.matchers(name):
-            for place, relation in enumerate(matcher.positive):
-                if matcher.rule.sign > 0:
-                    reader = _Reader(matcher, place, world.contents, sources, is_signed=backwards.is_signed(name))
-                    readers.setdefault(relation, []).append(reader)
-    return readers
+def _taken(take: Callable[[_Reader, Row], Iterable[Row]], steps: list[_Step]) -> list[_Step]:
+    """What steps lead to. Those whose rows have to be fetched first come when it is done again."""
+    found: list[_Step] = []
+    for reader, row in steps:
+        with suppress(RowsMissingError):
+            found += [(reader, each) for each in take(reader, row)]
+    return found
 
 
 class _Source:
@@ -69,12 +147,16 @@ class _Source:
 
 
 class _Reader:
-    """One atom of a rule: from a row for it to the rows that the rule gives then."""
+    """One atom of a rule: from a row for it to the rows that the rule gives then.
+
+    `sees` are the columns that the heads depend on; None if these are all.
+    """
 
     def __init__(
         self, matcher: Matcher, place: int, contents: Contents, sources: Mapping[str, _Source], *, is_signed: bool
     ) -> None:
         self.relation = matcher.relation
+        self.sees = _seen(matcher.rule, place)
         self._matcher = matcher
         self._place = place
         self._contents = contents
@@ -86,8 +168,28 @@ class _Reader:
         self._group = tuple(at for at in range(arity) if at not in aggregates) if aggregates else None
 
     def heads(self, row: Row) -> Iterator[Row]:
-        for found in self._matcher.through(self._place, row, self._sources):
-            if self._group is not None:
-                yield from self._contents.matching(self.relation, self._group, found.head)
-            elif not self._is_signed or self._contents.count(self.relation, found.head):
-                yield found.head
+        """What the rule gives, without the values of aggregates."""
+        return (found.head for found in self._matcher.through(self._place, row, self._sources))
+
+    def present(self, head: Row) -> Iterable[Row]:
+        """The rows of the view that a head stands for."""
+        if self._group is not None:
+            return self._contents.matching(self.relation, self._group, head)
+        return () if self._is_signed and not self._contents.count(self.relation, head) else (head,)
+
+
+# A row on its way through a rule.
+_Step: TypeAlias = tuple[_Reader, Row]
+
+
+def _seen(rule: Rule, place: int) -> tuple[int, ...] | None:
+    """The columns of an atom that decide which heads follow from a row; what is only aggregated does not."""
+    atom = [literal for literal in rule.body if isinstance(literal, Atom)][place]
+    named = Counter(each.name for literal in rule.body for term in literal_terms(literal) for each in variables(term))
+    named.update(each.name for term in rule.head.terms if not isinstance(term, Aggregate) for each in variables(term))
+    seen = tuple(
+        at
+        for at, term in enumerate(atom.terms)
+        if isinstance(term, Constant) or (isinstance(term, Variable) and named[term.name] > 1)
+    )
+    return None if len(seen) == len(atom.terms) else seen

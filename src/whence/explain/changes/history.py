@@ -8,9 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from whence.engines.local.engine import LocalEngine
-from whence.errors import DataError, EvaluationError, StateError, TypeMismatchError, WhenceError
+from whence.errors import (
+    DataError,
+    EvaluationError,
+    StateError,
+    TypeMismatchError,
+    UnsupportedError,
+    WhenceError,
+)
 from whence.explain.changes.feeds import added, change_after, change_in, inverse, kept, tables_under
 from whence.explain.changes.narrowing import narrowed
+from whence.explain.changes.supposing import proof_supposing
 from whence.explain.changes.wording import json_row, ordered
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import fact_text
@@ -21,6 +29,7 @@ from whence.model.updates import Update
 from whence.session.draft import key_of
 from whence.session.history import Entry
 from whence.session.session import Session
+from whence.session.waiting import WaitingEngine
 
 # So often a commit is tried with fewer changes, to find out which of them mattered.
 _MOST_TESTS = 400
@@ -171,7 +180,7 @@ def _told(session: Session, relation: Relation, row: Row, entry: Entry, prove: P
         after=after,
         causes={(name, each): n for name, delta in added(*causes).items() for each, n in delta.items()},
         exact=exact or not parts,
-        proof=_proof(session, later if after > before else earlier, prove) if exact else None,
+        proof=_proof(session, later if after > before else earlier, (relation.name, row), prove) if exact else None,
         relations=session.definitions.visible,
     )
 
@@ -185,12 +194,14 @@ def _parts(table: Relation, delta: Mapping[Row, int]) -> Iterator[dict[str, dict
     return ({table.name: part} for part in together.values())
 
 
-def _proof(session: Session, change: Mapping[str, Mapping[Row, int]], prove: Prove | None) -> str | None:
-    """The proof with other rows in the tables, where the engine can change them for a moment."""
-    engine = session.engine
-    if prove is None or not isinstance(engine, LocalEngine):
-        return None
+def _proof(session: Session, change: Mapping[str, Mapping[Row, int]], fact: Fact, prove: Prove | None) -> str | None:
+    """The proof with other rows in the tables."""
+    engine = session.engine.engine if isinstance(session.engine, WaitingEngine) else session.engine
     # The rules may have changed since: those of now need not give the row, nor fit the rows of then.
-    with suppress(DataError, EvaluationError), engine.supposing(Update(change)):
-        return prove()
+    with suppress(DataError, EvaluationError, UnsupportedError):
+        if isinstance(engine, LocalEngine) and prove is not None:
+            with engine.supposing(Update(change)):
+                return prove()
+        if hasattr(engine, "evidence"):
+            return proof_supposing(engine.evidence(), engine.foresee(Update(change)), fact)
     return None

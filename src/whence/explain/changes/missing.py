@@ -8,27 +8,31 @@ States with nothing left to derive are candidates, and count once it was seen th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heappop, heappush, nsmallest
 from itertools import count, islice
 from typing import NamedTuple, TypeAlias
 
-from whence.errors import UnsupportedError
+from whence.engines.evidence import Evidence
 from whence.explain.changes.contents import LimitReachedError
 from whence.explain.changes.openings import Openings
+from whence.explain.changes.trying import Trial
 from whence.explain.changes.world import World
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import Pattern
+from whence.model.types import Row
 
 # Once a set was found, so many steps are left for others of its size; none if to see that it is one took so long.
 _STEPS_FOR_OTHERS = 5_000
 _SECONDS_FOR_OTHERS = 0.2
 # So many successors of a state come before other states have their turn.
 _AT_ONCE = 32
-
-# Whether rows, once inserted, produce what was asked for.
-Produces: TypeAlias = Callable[[frozenset[Fact]], bool]
+# While rows are fetched anyway, so many states that wait are looked at for what they are going to miss, and so many
+# more successors of the state whose turn it is.
+_LOOKED_AHEAD = 100
+_LOOKED_ON = 1_000
 
 
 class State(NamedTuple):
@@ -40,17 +44,21 @@ class State(NamedTuple):
 class Found:
     """`sets` are all of the same size, and no smaller one produces the row. `searched` is the size up to which all
     sets were looked at; `is_complete` is False where a limit ended the search before there was any.
+
+    `instead` has rows that would produce it in the place of others that have their keys.
     """
 
     sets: list[frozenset[Fact]] = field(default_factory=list)
+    instead: Mapping[Fact, Row | None] | None = None
     searched: int = 0
     is_complete: bool = True
 
 
 class Search:
-    def __init__(self, world: World, produces: Produces, largest: int, wanted: int) -> None:
+    def __init__(self, world: World, evidence: Evidence, trial: Trial, largest: int, wanted: int) -> None:
         self._world = world
-        self._produces = produces
+        self._evidence = evidence
+        self._trial = trial
         self._largest = largest
         self._wanted = wanted
         self._openings = Openings(world)
@@ -63,17 +71,23 @@ class Search:
                 for candidate in self._candidates(goal, size):
                     shape = self._world.shape(candidate)
                     started = time.perf_counter()
-                    if shape not in shapes and self._produces(candidate):
+                    if shape in shapes:
+                        continue
+                    if self._trial.succeeds(candidate):
                         shapes.add(shape)
                         found.sets.append(candidate)
                         self._world.hurry(_STEPS_FOR_OTHERS)
                         is_slow = time.perf_counter() - started > _SECONDS_FOR_OTHERS
                         if is_slow or len(found.sets) == self._wanted:
                             break
-                found.searched = size
-                if found.sets:
+                    elif found.instead is None and not found.sets:
+                        found.instead = self._trial.instead(candidate)
+                found.is_complete = bool(found.sets) or not self._is_partial
+                if found.is_complete:
+                    found.searched = size
+                if found.sets or not found.is_complete:
                     break
-        except (LimitReachedError, UnsupportedError):
+        except LimitReachedError:
             found.is_complete = bool(found.sets)
         return found
 
@@ -83,18 +97,18 @@ class Search:
         seen = {start}
         told: set[frozenset[Fact]] = set()
         ticket = count()
-        queue: list[tuple[int, int, int, State, Iterator[State]]] = []
+        queue: list[_Waiting] = []
 
-        def push(state: State, successors: Iterator[State], turn: int = 0) -> None:
-            heappush(queue, (len(state.open) + turn, len(state.assumed), next(ticket), state, successors))
+        def push(successors: _Successors, turn: int = 0) -> None:
+            state = successors.state
+            heappush(queue, (len(state.open) + turn, len(state.assumed), next(ticket), successors))
 
-        push(start, self._successors(start, size))
+        push(_Successors(start, size, self._successors))
         while queue:
-            rank, _, _, state, successors = heappop(queue)
-            self._world.assume(state.assumed)
-            some = list(islice(successors, _AT_ONCE))
+            rank, _, _, successors = heappop(queue)
+            some = self._some(successors, queue)
             if len(some) == _AT_ONCE:
-                push(state, successors, rank - len(state.open) + 1)
+                push(successors, rank - len(successors.state.open) + 1)
             for each in some:
                 if not each.open:
                     if len(each.assumed) == size and each.assumed not in told:
@@ -102,7 +116,29 @@ class Search:
                         yield each.assumed
                 elif each not in seen:
                     seen.add(each)
-                    push(each, self._successors(each, size))
+                    push(_Successors(each, size, self._successors))
+
+    @property
+    def _is_partial(self) -> bool:
+        return self._world.known.is_partial or self._openings.is_partial
+
+    def _some(self, successors: _Successors, waiting: list[_Waiting]) -> list[State]:
+        """The next successors of a state. If rows have to be fetched for them, then for states that wait as well."""
+
+        def look() -> list[State]:
+            self._openings.left = 0
+            self._world.assume(successors.state.assumed)
+            some = successors.look()
+            if self._openings.left:
+                successors.look_on()
+                for *_, other in nsmallest(_LOOKED_AHEAD, waiting):
+                    self._world.assume(other.state.assumed)
+                    other.look()
+            return some
+
+        some = self._evidence.gather(look)
+        successors.take(some)
+        return some
 
     def _successors(self, state: State, size: int) -> Iterator[State]:
         """What a state leads to when one of its rows is derived by some rule."""
@@ -112,3 +148,33 @@ class Search:
             # Of an aggregate, what is there already has made another value.
             if way.tables or way.views or state.assumed:
                 yield State(rest | way.views, state.assumed | way.tables)
+
+
+class _Successors:
+    """The successors of a state, some at a time. They may be looked for several times, until no row is missing."""
+
+    def __init__(self, state: State, size: int, successors: Callable[[State, int], Iterator[State]]) -> None:
+        self.state = state
+        self._all: Callable[[], Iterator[State]] = lambda: successors(state, size)
+        self._next = self._all()
+        self._taken = 0
+        self._is_fresh = True
+
+    def look(self) -> list[State]:
+        if not self._is_fresh:
+            self._next = islice(self._all(), self._taken, None)
+        self._is_fresh = False
+        return list(islice(self._next, _AT_ONCE))
+
+    def look_on(self) -> None:
+        """Look at more of them, to see what rows they miss."""
+        deque(islice(self._next, _LOOKED_ON), maxlen=0)
+
+    def take(self, some: list[State]) -> None:
+        """These are the next ones indeed."""
+        self._taken += len(some)
+        self._is_fresh = True
+
+
+# By rank; the number keeps the order of those of the same.
+_Waiting: TypeAlias = tuple[int, int, int, _Successors]

@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
+from whence.engines.evidence import RowsMissingError
 from whence.engines.reference.joins import binds
 from whence.engines.reference.tables import Table
+from whence.errors import UnsupportedError
 from whence.explain.changes.cells import Environment
+from whence.explain.changes.known import Home
 from whence.explain.changes.rules import ReadyRule, Rules
 from whence.explain.changes.world import World
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import Pattern
+from whence.model.types import Row
+
+# So many times a search goes on beside what cannot be looked up yet. What it comes to may turn out to be of no use.
+_MOST_LEFT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +42,23 @@ class Way:
 
 
 class Openings:
-    """The ways to use a program's rules."""
+    """The ways to use a program's rules.
+
+    Those that need rows which have to be fetched first are `left` out; then it all has to be done again. `is_partial`
+    tells whether there are others, which would need more rows than can be looked at.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._rules = Rules(world)
+        self.left = 0
+        self.is_partial = False
+
+    def leave(self) -> None:
+        """Leave out what has just missed rows; raises if enough has been left out."""
+        self.left += 1
+        if self.left > _MOST_LEFT:
+            raise RowsMissingError
 
     def ways(self, relation: str, row: Pattern, budget: int) -> Iterator[Way]:
         """Those to a row that lack up to `budget` rows of tables, beside those that the world assumes."""
@@ -57,8 +77,15 @@ class Openings:
         for rule in self._rules.of(relation):
             for way in self._through(rule, row, budget):
                 found = rule.head_row(way.values)
-                if found is not None and not self._world.has(relation, found):
+                if found is not None and self._is_absent(relation, found):
                     yield Table({found: 1}), way
+
+    def _is_absent(self, relation: str, row: Row) -> bool:
+        try:
+            return not self._world.has(relation, row)
+        except RowsMissingError:
+            self.leave()
+            return False
 
 
 class _Opening:
@@ -72,6 +99,14 @@ class _Opening:
 
     def walk(self, way: Way) -> Iterator[Way]:
         self._world.step()
+        try:
+            yield from self._walked(way)
+        except RowsMissingError:
+            self._others.leave()
+        except UnsupportedError:
+            self._others.is_partial = True
+
+    def _walked(self, way: Way) -> Iterator[Way]:
         settled = self._settled(way)
         if settled is None or len(settled.tables - self._world.assumed) > self._budget:
             return
@@ -162,10 +197,25 @@ class _Opening:
     def _guess(self, way: Way) -> Iterator[Way]:
         """Give a variable without a value every one that is known."""
         name = self._unknown(way)
-        if name is not None:
-            free = way.free | {name} if self._rule.uses[name] == 1 else way.free
-            for value in self._world.known.of(self._rule.scope.types[name].type):
-                yield from self.walk(replace(way, values={**way.values, name: value}, free=free))
+        if name is None:
+            return
+        is_free, home = self._rule.uses[name] == 1, self._home(name, way)
+        values = self._world.known.of(self._rule.scope.types[name].type, home)
+        if is_free and home is not None and self._world.is_key(*home):
+            # Others are taken.
+            new = self._world.known.new(home)
+            values = values if new is None else chain([new], values)
+        for value in values:
+            free = way.free | {name} if is_free else way.free
+            yield from self.walk(replace(way, values={**way.values, name: value}, free=free))
+
+    def _home(self, name: str, way: Way) -> Home | None:
+        for at in way.postponed:
+            atom = self._rule.atom(at)
+            position = atom.position_of(name)
+            if position is not None and self._world.is_table(atom.relation):
+                return Home(atom.relation, position)
+        return None
 
     def _unknown(self, way: Way) -> str | None:
         for at in (*way.postponed, *way.waiting):

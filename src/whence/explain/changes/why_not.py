@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whence.errors import ConvergenceError, DataError, EvaluationError
+from whence.errors import DataError
 from whence.explain.changes.attempts import Attempt, Attempts, Lack
 from whence.explain.changes.contents import Contents
 from whence.explain.changes.missing import Found, Search
-from whence.explain.changes.what_if import what_if
-from whence.explain.changes.wording import json_facts, ordered, plain
+from whence.explain.changes.trying import Trial
+from whence.explain.changes.wording import json_facts, json_row, ordered, plain
 from whence.explain.changes.world import World
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact
@@ -18,7 +18,6 @@ from whence.explain.proofs.words import Pattern, fact_text
 from whence.explain.wording import amount
 from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.session.batch import Insert
 from whence.session.session import Session
 
 # Larger sets are not looked for, nor more than so many of the smallest.
@@ -37,7 +36,10 @@ class WhyNot:
 
     `attempts` has the closest that each rule comes. `missing` is a smallest set of rows of tables, made of values that
     the database knows, whose insertion produces the row; `others` are more of that size. It is None where there is no
-    such set of up to `searched` rows; if not `complete`, a limit ended the search there.
+    such set of up to `searched` rows; if not `complete`, a limit ended the search there. Then `instead` may have rows
+    that would produce it in the place of those that have their keys now: for each row that one, or None.
+
+    `patterns` has those of the rows in which some values do not matter.
     """
 
     relation: str
@@ -45,6 +47,8 @@ class WhyNot:
     attempts: tuple[Attempt, ...]
     missing: frozenset[Fact] | None
     others: tuple[frozenset[Fact], ...]
+    instead: Mapping[Fact, Row | None] | None
+    patterns: Mapping[Fact, Pattern]
     searched: int
     complete: bool
     relations: Mapping[str, Relation]
@@ -56,6 +60,7 @@ class WhyNot:
             "attempts": [_json_attempt(attempt) for attempt in self.attempts],
             "missing": None if self.missing is None else json_facts(self.missing, self.relations),
             "others": [json_facts(facts, self.relations) for facts in self.others],
+            "instead": None if self.instead is None else self._json_instead(self.instead),
             "searched": self.searched,
             "complete": self.complete,
         }
@@ -76,6 +81,12 @@ class WhyNot:
             yield f"  {self._together(self.missing)}"
             for other in self.others:
                 yield f"  or {self._together(other)}"
+        elif self.instead is not None:
+            yield "no rows that come would produce it, but a change of rows would"
+            for fact in ordered(self.instead, self.relations):
+                before = self.instead[fact]
+                of = "" if before is None else f" instead of {fact_text(fact[0], before)}"
+                yield f"  {self._text(fact)}{of}"
         elif not self.complete:
             yield (
                 f"no set of up to {amount(self.searched, 'row')} would produce it; for more, the search took too long"
@@ -86,9 +97,21 @@ class WhyNot:
             yield "no rows that come would produce it: what blocks it would have to go"
         else:
             yield f"no set of up to {amount(self.searched, 'row')} of known values would produce it"
+        if self.patterns:
+            yield "where _ stands, any value would do"
 
     def _together(self, facts: frozenset[Fact]) -> str:
-        return " and ".join(fact_text(*fact) for fact in ordered(facts, self.relations))
+        return " and ".join(map(self._text, ordered(facts, self.relations)))
+
+    def _text(self, fact: Fact) -> str:
+        return fact_text(fact[0], self.patterns.get(fact, fact[1]))
+
+    def _json_instead(self, instead: Mapping[Fact, Row | None]) -> list[dict[str, object]]:
+        places = [(fact, instead[fact]) for fact in ordered(instead, self.relations)]
+        return [
+            {"relation": name, "row": json_row(row), "of": None if before is None else json_row(before)}
+            for (name, row), before in places
+        ]
 
 
 def why_not(session: Session, backwards: Backwards, relation: Relation, pattern: Pattern) -> WhyNot:
@@ -103,38 +126,30 @@ def why_not(session: Session, backwards: Backwards, relation: Relation, pattern:
     def world(steps: int) -> World:
         return World(contents, definitions.analysis, definitions.functions, steps, SECONDS)
 
-    attempts = Attempts(world(STEPS_OF_ATTEMPTS)).at(relation.name, pattern)
+    gather = backwards.evidence.gather
+    attempts = gather(lambda: Attempts(world(STEPS_OF_ATTEMPTS)).at(relation.name, pattern))
     searched = world(STEPS)
     searched.known.ask({at: value for at, value in enumerate(pattern) if value is not ...}, relation)
-    search = Search(searched, lambda facts: _produces(session, facts, relation.name, pattern), LARGEST, WANTED)
-    found: Found = search.run((relation.name, pattern))
+
+    trial = Trial(session, contents, backwards.evidence, relation.name, pattern)
+    found: Found = Search(searched, backwards.evidence, trial, LARGEST, WANTED).run((relation.name, pattern))
+    instead = None if found.sets else found.instead
+    # That a value does not matter is a guess from the rules, which is tried on another value.
+    sets = [each for each in found.sets if trial.succeeds(frozenset(map(searched.varied, each)))]
+    if instead is not None and trial.instead(frozenset(map(searched.varied, instead))) is not None:
+        sets.append(frozenset(instead))
     return WhyNot(
         relation=relation.name,
         row=pattern,
         attempts=attempts,
         missing=found.sets[0] if found.sets else None,
         others=tuple(found.sets[1:]),
+        instead=instead,
+        patterns={fact: seen for each in sets for fact in each if (seen := searched.pattern(fact)) != fact[1]},
         searched=found.searched,
         complete=found.is_complete,
         relations=visible,
     )
-
-
-def _produces(session: Session, facts: frozenset[Fact], view: str, pattern: Pattern) -> bool:
-    tables: dict[str, list[Row]] = {}
-    for name, row in facts:
-        tables.setdefault(name, []).append(row)
-    relations = session.definitions.relations
-    try:
-        seen = what_if(session, [Insert(relations[name], rows) for name, rows in tables.items()]).changes
-    except (DataError, EvaluationError, ConvergenceError):
-        # A key that is taken, or a change that could not be made.
-        return False
-    return any(count > 0 and _fits(row, pattern) for row, count in seen.get(view, {}).items())
-
-
-def _fits(row: Row, pattern: Pattern) -> bool:
-    return all(wanted is ... or wanted == value for wanted, value in zip(pattern, row, strict=True))
 
 
 def _check_absent(contents: Contents, relation: Relation, pattern: Pattern) -> None:
@@ -151,7 +166,7 @@ def _of_table(relation: Relation, pattern: Pattern, visible: Mapping[str, Relati
     """A row of a table is there when somebody has inserted it."""
     row = tuple(value for value in pattern if value is not ...)
     missing = frozenset([(relation.name, row)]) if len(row) == relation.arity else None
-    return WhyNot(relation.name, pattern, (), missing, (), 1 if missing else 0, True, visible)
+    return WhyNot(relation.name, pattern, (), missing, (), None, {}, 1 if missing else 0, True, visible)
 
 
 def _attempt_lines(attempt: Attempt, indent: str = "") -> Iterator[str]:

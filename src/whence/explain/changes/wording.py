@@ -16,13 +16,8 @@ from whence.session.sorting import row_order
 ROWS_SHOWN = 10
 
 
-def fact(relation: str, row: Iterable[object]) -> str:
-    """`link('a', 'b')`; a column of which nothing is known is `_`."""
-    return f"{relation}({', '.join('_' if value is None else shown(value) for value in row)})"
-
-
 def stored(relation: str, row: Row) -> str:
-    """The same for a row that is or was there: None in it is NULL."""
+    """`link('a', 'b')`, of a row that is or was there."""
     return f"{relation}({', '.join(map(shown, row))})"
 
 

@@ -9,9 +9,10 @@ from whence.analysis.analyze import Analysis
 from whence.engines.engine import Functions
 from whence.engines.reference.tables import Table
 from whence.explain.changes.contents import Contents, LimitReachedError
-from whence.explain.changes.known import KnownValues
+from whence.explain.changes.known import Home, KnownValues
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.words import Pattern
+from whence.incremental.keyed import key_positions
 from whence.model.rules import Rule
 from whence.model.types import Row, Value
 
@@ -58,15 +59,21 @@ class World:
 
     def note_free(self, fact: Fact, positions: frozenset[int]) -> None:
         """In these columns, any other value would have done as well."""
-        if positions:
-            self._free[fact] = positions
+        self._free[fact] = positions & self._free.get(fact, positions)
 
     def shape(self, facts: frozenset[Fact]) -> frozenset[tuple[str, Pattern]]:
         """What matters about rows."""
-        return frozenset(
-            (name, tuple(... if at in self._free.get((name, row), ()) else value for at, value in enumerate(row)))
-            for name, row in facts
-        )
+        return frozenset((fact[0], self.pattern(fact)) for fact in facts)
+
+    def pattern(self, fact: Fact) -> Pattern:
+        free = self._free.get(fact, ())
+        return tuple(... if at in free else value for at, value in enumerate(fact[1]))
+
+    def varied(self, fact: Fact) -> Fact:
+        """The row with other values where they do not matter."""
+        name, row = fact
+        others = {at: self.known.new(Home(name, at)) for at in self._free.get(fact, ())}
+        return name, tuple(value if others.get(at) is None else others[at] for at, value in enumerate(row))
 
     def hurry(self, steps: int) -> None:
         """From now on there are no more than so many steps."""
@@ -81,6 +88,10 @@ class World:
 
     def is_table(self, relation: str) -> bool:
         return relation not in self.rules
+
+    def is_key(self, table: str, position: int) -> bool:
+        """Whether a column belongs to the key of a table."""
+        return position in key_positions(self.relations[table])
 
     def has(self, relation: str, row: Row) -> bool:
         self.step()

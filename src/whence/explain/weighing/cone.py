@@ -20,6 +20,7 @@ from whence.explain.proofs.limits import Watch
 from whence.explain.proofs.reasons import Fact, positive
 from whence.explain.proofs.words import Pattern
 from whence.explain.weighing.exactness import inexact
+from whence.explain.weighing.linearizing import Linear
 from whence.model.types import Row
 
 # So many rows are opened together, before a limit is looked at.
@@ -67,11 +68,16 @@ class Cone:
         return self.reason is None and self.is_complete
 
 
-def explore(backwards: Backwards, roots: Iterable[Fact], steps: int, seconds: float) -> Cone:
-    """The cone of some rows, or as much of it as fits the limits: a number of derivations and a time."""
+def explore(
+    backwards: Backwards, roots: Iterable[Fact], steps: int, seconds: float, linear: Linear | None = None
+) -> Cone:
+    """The cone of some rows, or as much of it as fits the limits: a number of derivations and a time.
+
+    With `linear`, it has other derivations where these are fewer, with the same minimal supports.
+    """
     cone = Cone(tuple(dict.fromkeys(roots)))
     watch = Watch(steps, seconds)
-    exploring = _Exploring(backwards, cone, watch)
+    exploring = _Exploring(backwards, cone, watch, linear)
     todo = list(cone.roots)
     seen = set(todo)
     while todo:
@@ -104,8 +110,10 @@ def _cut_off(cone: Cone, backwards: Backwards) -> Cone:
 
 
 class _Exploring:
-    def __init__(self, backwards: Backwards, cone: Cone, watch: Watch) -> None:
+    def __init__(self, backwards: Backwards, cone: Cone, watch: Watch, linear: Linear | None) -> None:
         self._backwards = backwards
+        self._linear = linear
+        self._absences = backwards.absences if linear is None else linear.absences
         self._cone = cone
         self._watch = watch
         # The relations of rules' atoms, by identity: to hash a rule would walk all of it.
@@ -127,14 +135,20 @@ class _Exploring:
         """The uses of rules to choose from: once, or once for each min and max."""
         backwards = self._backwards
         if not backwards.is_aggregated(fact[0]):
-            stored = backwards.evidence.stored(*fact)
-            ways = self._taken(backwards.ways(fact) if stored is None else stored)
+            ways = self._taken(self._ways(fact))
             if backwards.is_signed(fact[0]):
                 ways = [way for way in ways if backwards.weight(way) > 0]
             return [ways]
         if backwards.is_extreme(fact[0]):
             return [self._taken(ways) for ways in backwards.witnesses(fact)]
         return [self._taken(backwards.ways(fact))]
+
+    def _ways(self, fact: Fact) -> Iterable[Derivation]:
+        linear = None if self._linear is None else self._linear.ways(fact)
+        if linear is not None:
+            return linear
+        stored = self._backwards.evidence.stored(*fact)
+        return self._backwards.ways(fact) if stored is None else stored
 
     def _add(self, fact: Fact, bodies: list[list[tuple[Node, ...]]]) -> None:
         derivations = self._cone.derivations
@@ -152,7 +166,7 @@ class _Exploring:
         names = self._names.get(id(way.rule))
         if names is None:
             names = self._names[id(way.rule)] = positive(way.rule)
-        absent = [Absent(each.relation, each.pattern, each.words) for each in self._backwards.absences.of(way)]
+        absent = [Absent(each.relation, each.pattern, each.words) for each in self._absences.of(way)]
         return (*zip(names, way.body, strict=True), *absent)
 
     def _taken(self, ways: Iterable[Derivation]) -> list[Derivation]:

@@ -12,6 +12,7 @@ from whence.explain.proofs.reasons import Fact, Kind, Reasons
 from whence.explain.proofs.words import fact_text
 from whence.explain.weighing.cone import Cone, absorbed, explore
 from whence.explain.weighing.formula import formula
+from whence.explain.weighing.linearizing import Linear
 from whence.explain.weighing.supports import Enumeration, base_rows
 
 # How many derivations are looked at, how many supports are tried, and for how long.
@@ -36,7 +37,8 @@ class Weighing:
 
     @cached_property
     def cone(self) -> Cone:
-        return absorbed(explore(self.backwards, [self.root], DERIVATIONS, EXPLORING))
+        linear = Linear(self.backwards)
+        return absorbed(explore(self.backwards, [self.root], DERIVATIONS, EXPLORING, linear))
 
     def watch(self) -> Watch:
         return Watch(TRIES, SECONDS)

@@ -55,6 +55,12 @@ class Placements:
     homes: dict[str, Column]
     copies: dict[str, dict[str, Column]] = field(default_factory=dict)
 
+    def column(self, name: str) -> Column:
+        """Where a relation, or a copy, is held."""
+        if name in self.homes:
+            return self.homes[name]
+        return next(copies[name] for copies in self.copies.values() if name in copies)
+
     def at(self, relation: str, column: Column) -> str:
         """The name of a relation where it is held by this column, from now on."""
         if column == self.homes[relation]:

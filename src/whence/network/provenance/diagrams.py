@@ -1,115 +1,99 @@
 """Absorption provenance as decision diagrams.
 
-In messages the diagrams of a batch share their nodes: varint n, n varint tuple ids, in the order of the diagrams from
-the top; varint n, and per node, from the bottom, varint number of its id, varint reference if the tuple is there,
-varint reference if it is not; then a varint reference per annotation. Reference 0 is false, 1 is true, and k + 2 is
-the node of number k, which comes before the one that refers to it.
+In messages the diagrams of a batch share their branches: varint n, n varint tuple ids, in the order of the diagrams
+from the top; varint n, and per branch, from the bottom, varint number of its id, varint reference if the tuple is
+there, varint reference if it is not; then a varint reference per annotation. Reference 0 is false, 1 is true, and
+k + 2 is the branch of number k, which comes before the one that refers to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from functools import reduce
+from collections.abc import Collection, Sequence
 
-from whence.network.provenance.annotations import Tuple
-from whence.network.values import DamagedError, Reader, Writer
-from whence.semirings.bdd import Bdd, Diagram
-from whence.semirings.dag import FIRST_NODE, Dag, Node
+import numpy as np
+
+from whence.engines.local.recursive.journal import Journal
+from whence.model.types import Row
+from whence.network.diagrams.held import HeldDiagrams
+from whence.network.diagrams.layout import AND, FALSE, FIRST_BRANCH, OR, TRUE, Array, Long
+from whence.network.diagrams.shared import SharedDiagrams
+from whence.network.diagrams.varints import packed, unpacked
+from whence.network.values import DamagedError
 
 
 class Diagrams:
-    """The mask of a diagram says which leaves it may mention, as bits: never too few."""
+    """An annotation is the number of a diagram among those of the node."""
 
     def __init__(self) -> None:
-        self._bdd = Bdd(capacity=1 << 18)
-        self._ids: list[int] = []
-        self._bits: dict[int, int] = {}
-        self._leaves: dict[int, Diagram] = {}
-        self._bdd.zero.mask = self._bdd.one.mask = 0
+        self._shared = SharedDiagrams()
+        self._tables: list[HeldDiagrams] = []
 
-    def leaf(self, tuple_id: int) -> Diagram:
-        leaf = self._leaves.get(tuple_id)
-        if leaf is None:
-            leaf = self._leaves[tuple_id] = _masked(self._bdd.variable(tuple_id), 1 << self._bit(tuple_id))
-        return leaf
+    def leaf(self, tuple_id: int) -> int:
+        return self._shared.leaf(tuple_id)
 
-    def derived(self, head: Tuple, rule: int, body: Sequence[Diagram]) -> Diagram:  # noqa: ARG002 - only leaves count
-        return reduce(self._times, body) if body else self._bdd.one
+    def derived(self, relation: str, heads: Sequence[Row], rule: int, bodies: Sequence[Sequence[int]]) -> list[int]:  # noqa: ARG002 - only leaves count
+        if not bodies:
+            return [TRUE] * len(heads)
+        products = _array(bodies[0])
+        for others in bodies[1:]:
+            products = self._shared.combine(AND, products, _array(others))
+        return _list(products)
 
-    def plus(self, left: Diagram, right: Diagram) -> Diagram:
-        return _masked(self._bdd.plus(left, right), _mask(left) | _mask(right))
+    def plus(self, left: int, right: int) -> int:
+        return int(self._shared.combine(OR, _array([left]), _array([right]))[0])
 
-    def without(self, annotations: Sequence[Diagram], ids: Collection[int]) -> list[Diagram]:
-        gone = sum(1 << self._bits[each] for each in set(ids) if each in self._bits)
-        touched = list({each: None for each in annotations if _mask(each) & gone})
-        left = dict(zip(touched, self._bdd.without_all(touched, ids), strict=True))
-        for before, after in left.items():
-            _masked(after, _mask(before) & ~gone)
-        return [left.get(each, each) for each in annotations]
+    def without(self, annotations: Sequence[int], ids: Collection[int]) -> list[int]:
+        return _list(self._shared.without(_array(annotations), ids))
 
-    def is_zero(self, annotation: Diagram) -> bool:
-        return annotation is self._bdd.zero
+    def is_zero(self, annotation: int) -> bool:
+        return annotation == FALSE
 
-    def leaves(self, annotation: Diagram, known: Diagram | None) -> Iterator[int]:
-        mask = _mask(annotation) if known is None else _mask(annotation) & ~_mask(known)
-        while mask:
-            lowest = mask & -mask
-            yield self._ids[lowest.bit_length() - 1]
-            mask ^= lowest
+    def table(self, journal: Journal) -> HeldDiagrams:
+        table = HeldDiagrams(self._shared, journal)
+        self._tables.append(table)
+        return table
 
-    def write(self, annotations: Sequence[Diagram]) -> bytes:
-        dag = self._bdd.dag(annotations)
-        variables = {variable: number for number, variable in enumerate(dag.variables())}
-        writer = Writer()
-        writer.varint(len(variables))
-        writer.varints(variables)
-        writer.varint(len(dag.nodes))
-        writer.varints(each for variable, high, low in dag.nodes for each in (variables[variable], high, low))
-        writer.varints(dag.roots)
-        return bytes(writer.data)
+    def write(self, annotations: Sequence[int]) -> bytes:
+        ids, numbers, references = self._shared.flat(_array(annotations))
+        return packed(np.concatenate(([len(ids)], ids, [len(numbers)], numbers.ravel(), references)).astype(np.int64))
 
-    def read(self, data: bytes, count: int) -> list[Diagram]:
-        reader = Reader(data)
-        ids = reader.varints(reader.count())
-        numbers = iter(reader.varints(3 * reader.count()))
-        nodes: list[Node] = []
-        for place, (number, high, low) in enumerate(zip(numbers, numbers, numbers, strict=True), FIRST_NODE):
-            if number >= len(ids) or high >= place or low >= place:
-                raise DamagedError("a diagram refers to something that does not come before it")
-            nodes.append(Node(ids[number], high, low))
-        roots = tuple(reader.varints(count))
-        if any(root >= FIRST_NODE + len(nodes) for root in roots) or not reader.is_done:
+    def read(self, data: bytes, count: int) -> list[int]:
+        numbers = unpacked(data)
+        if numbers is None:
+            raise DamagedError("its diagrams end too early")
+        ids, rest = _counted(numbers, 1)
+        branches, references = _counted(rest, 3)
+        triples = branches.reshape(-1, 3)
+        if len(references) != count or (references >= FIRST_BRANCH + len(triples)).any():
             raise DamagedError("its diagrams are not those of its rows")
-        dag = Dag(tuple(nodes), roots)
-        masks = self._masks_of(dag)
-        return [_masked(each, masks[root]) for each, root in zip(self._bdd.load(dag), roots, strict=True)]
+        below = np.arange(FIRST_BRANCH, FIRST_BRANCH + len(triples))
+        if (triples[:, 0] >= len(ids)).any() or (triples[:, 1:].max(axis=1, initial=0) >= below).any():
+            raise DamagedError("a diagram refers to something that does not come before it")
+        return _list(self._shared.built(ids.tolist(), triples)[references])
 
     def arrange(self, order: Sequence[int]) -> None:
-        self._bdd.reorder(order)
+        self._shared.arrange(order)
 
-    def _times(self, left: Diagram, right: Diagram) -> Diagram:
-        return _masked(self._bdd.times(left, right), _mask(left) | _mask(right))
+    def tidy(self) -> None:
+        self._shared.tidy()
 
-    def _masks_of(self, dag: Dag) -> list[int]:
-        masks = [0] * FIRST_NODE
-        for node in dag.nodes:
-            masks.append(1 << self._bit(node.variable) | masks[node.high] | masks[node.low])
-        return masks
-
-    def _bit(self, tuple_id: int) -> int:
-        bit = self._bits.get(tuple_id)
-        if bit is None:
-            bit = self._bits[tuple_id] = len(self._ids)
-            self._ids.append(tuple_id)
-        return bit
+    def settle(self) -> None:
+        for table in self._tables:
+            table.settle()
 
 
-def _mask(diagram: Diagram) -> int:
-    assert diagram.mask is not None, "only masked diagrams leave this module"
-    return diagram.mask
+def _counted(numbers: Long, width: int) -> tuple[Long, Long]:
+    """How many there are, `width` numbers each, comes first; these, and what follows."""
+    end = 1 + width * int(numbers[0]) if len(numbers) else 1
+    if end > len(numbers):
+        raise DamagedError("it ends too early")
+    return numbers[1:end], numbers[end:]
 
 
-def _masked(diagram: Diagram, mask: int) -> Diagram:
-    # Both masks are enough, so what they have in common is.
-    diagram.mask = mask if diagram.mask is None else mask & diagram.mask
-    return diagram
+def _array(numbers: Sequence[int]) -> Array:
+    return np.array(numbers, np.int32)
+
+
+def _list(numbers: Array) -> list[int]:
+    listed: list[int] = numbers.tolist()
+    return listed

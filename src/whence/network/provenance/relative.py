@@ -15,7 +15,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from whence.engines.local.recursive.journal import Journal
+from whence.model.types import Row
 from whence.network.provenance.annotations import Tuple
+from whence.network.provenance.plain import PlainTable
 from whence.network.values import DamagedError, Reader, Writer
 
 T = TypeVar("T")
@@ -40,7 +43,13 @@ class Edges:
     def leaf(self, tuple_id: int) -> Proofs:
         return Proofs(tuple_id, frozenset())
 
-    def derived(self, head: Tuple, rule: int, body: Sequence[Proofs]) -> Proofs:
+    def derived(
+        self, relation: str, heads: Sequence[Row], rule: int, bodies: Sequence[Sequence[Proofs]]
+    ) -> list[Proofs]:
+        each_body = zip(*bodies, strict=True) if bodies else [()] * len(heads)
+        return [self._derived((relation, head), rule, body) for head, body in zip(heads, each_body, strict=True)]
+
+    def _derived(self, head: Tuple, rule: int, body: Sequence[Proofs]) -> Proofs:
         roots = tuple([each.root for each in body if each.root is not None])
         return Proofs(head, frozenset([(head, rule, roots)]).union(*[each.edges for each in body]))
 
@@ -66,6 +75,9 @@ class Edges:
             return (annotation.root,)
         news = annotation.edges if known is None else annotation.edges - known.edges
         return {leaf for edge in news for leaf in _leaves_of(edge)}
+
+    def table(self, journal: Journal) -> PlainTable[Proofs]:
+        return PlainTable(self, journal)
 
     def write(self, annotations: Sequence[Proofs]) -> bytes:
         edges = {edge: at for at, edge in enumerate({edge: None for each in annotations for edge in each.edges})}
@@ -122,6 +134,12 @@ class Edges:
 
     def arrange(self, order: Sequence[int]) -> None:
         """Edges have no order."""
+
+    def tidy(self) -> None:
+        """What nobody has is gone."""
+
+    def settle(self) -> None:
+        """Tables are settled with the journal."""
 
 
 def _leaves_of(edge: Edge) -> Iterable[int]:

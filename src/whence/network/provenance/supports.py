@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from functools import reduce
 
-from whence.network.provenance.annotations import Tuple
+from whence.engines.local.recursive.journal import Journal
+from whence.model.types import Row
+from whence.network.provenance.plain import PlainTable
 from whence.network.values import DamagedError, Reader, Writer
 from whence.semirings.absorption import Antichain
 from whence.semirings.supports import Supports
@@ -18,8 +20,16 @@ class SupportSets:
     def leaf(self, tuple_id: int) -> Antichain:
         return self._supports.variable(tuple_id)
 
-    def derived(self, head: Tuple, rule: int, body: Sequence[Antichain]) -> Antichain:  # noqa: ARG002 - leaves count
-        return reduce(self._supports.times, body, self._supports.one)
+    def derived(
+        self,
+        relation: str,  # noqa: ARG002 - only leaves count
+        heads: Sequence[Row],
+        rule: int,  # noqa: ARG002 - of whatever rule
+        bodies: Sequence[Sequence[Antichain]],
+    ) -> list[Antichain]:
+        if not bodies:
+            return [self._supports.one] * len(heads)
+        return [reduce(self._supports.times, body) for body in zip(*bodies, strict=True)]
 
     def plus(self, left: Antichain, right: Antichain) -> Antichain:
         return self._supports.plus(left, right)
@@ -32,6 +42,9 @@ class SupportSets:
 
     def leaves(self, annotation: Antichain, known: Antichain | None) -> Iterable[int]:
         return {tuple_id for support in annotation - (known or frozenset()) for tuple_id in support}
+
+    def table(self, journal: Journal) -> PlainTable[Antichain]:
+        return PlainTable(self, journal)
 
     def write(self, annotations: Sequence[Antichain]) -> bytes:
         writer = Writer()
@@ -55,3 +68,9 @@ class SupportSets:
 
     def arrange(self, order: Sequence[int]) -> None:
         """Sets have no order."""
+
+    def tidy(self) -> None:
+        """What nobody has is gone."""
+
+    def settle(self) -> None:
+        """Tables are settled with the journal."""

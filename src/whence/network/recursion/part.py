@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Generic, TypeAlias, TypeVar
 
 from whence.engines.local.recursive.inputs import Change
-from whence.engines.local.recursive.matching import Found, Matcher
+from whence.engines.local.recursive.matching import Matcher
 from whence.engines.local.recursive.rules import Rules
 from whence.engines.local.recursive.steps import Source
 from whence.engines.local.store import Store
 from whence.incremental.plan import Pattern
 from whence.model.types import Row
-from whence.network.holders import Holders
 from whence.network.ledger import Ledger, apply
 from whence.network.messages import Derived
 from whence.network.node import Node
-from whence.network.plan.placements import is_alone, value_at
+from whence.network.numbering import Numbering
+from whence.network.plan.placements import is_alone
+from whence.network.provenance.annotations import NEW, SAME, Tuple
+from whence.network.recursion.derivations import Derivations
 from whence.network.recursion.stage import RecursiveStage
 from whence.network.shipping.ship import Ship
 from whence.network.values import DamagedError
 
 A = TypeVar("A")
 
-# A row under the name of its relation here.
-Key: TypeAlias = tuple[str, Row]
+# Rows by number, with the derivations of each that nothing has been joined with yet.
+News: TypeAlias = dict[int, list[A]]
 
 
 class RecursivePart(Generic[A]):
@@ -41,14 +43,15 @@ class RecursivePart(Generic[A]):
         journal = node.surroundings.journal
         self.own: dict[str, Store] = {name: node.held(name).store for name in shared.stage.relations}
         self.own |= {name: Store() for name in shared.own_copies}
-        self.notes: Ledger[Key, A] = Ledger(journal)
+        self.rows = Numbering()
+        self.notes = node.annotations.table(journal)
         self.removed = False
-        self.latest: Key | None = None
-        self._holders: Holders[Key] = Holders(journal)
+        self.latest: Tuple | None = None
         # Keys that a negated atom asks for and no row has are leaves as well.
         self._absent: Ledger[tuple[Pattern, Row], int] = Ledger(journal)
         self._dead: set[int] = set()
-        self._arrived: list[tuple[Key, A]] = []
+        self._arrived: list[int] = []
+        self._arrived_annotations: list[A] = []
         inputs = {name: node.held(name).store for name in shared.stage.reads}
         self.sources: Mapping[str, Source] = {**inputs, **self.own}
         copies = {name: self.own[name] for name in shared.own_copies}
@@ -85,56 +88,68 @@ class RecursivePart(Generic[A]):
         )
 
     def gain(self, change: Change) -> None:
-        for matcher, found in list(self.rules.gained(change, self.sources)):
-            self._derive(matcher, found)
+        found: dict[int, Derivations[A]] = {}
+        for matcher, way in self.rules.gained(change, self.sources):
+            found.setdefault(matcher.number, Derivations(matcher)).add(way)
+        for derivations in found.values():
+            self.derive(derivations)
 
     def derive_all(self, matchers: Iterable[Matcher]) -> None:
         for matcher in matchers:
             if self.node.is_gathering or not is_alone(matcher.rule):
-                for found in list(matcher.all(self.sources)):
-                    self._derive(matcher, found)
+                derivations: Derivations[A] = Derivations(matcher)
+                for way in matcher.all(self.sources):
+                    derivations.add(way)
+                self.derive(derivations)
 
     def strike(self, ids: Collection[int]) -> None:
         """These leaves are gone, in what is here and in what is still to arrive."""
         self._dead.update(ids)
-        keys = [key for key in self._holders.take(ids) if key in self.notes]
-        algebra = self.node.annotations
-        for key, left in zip(keys, algebra.without([self.notes[key] for key in keys], ids), strict=True):
-            if algebra.is_zero(left):
-                self.leave(key)
-            else:
-                self.notes.put(key, left)
+        self.leave(self.notes.strike(ids))
         self.ship.strike(ids)
 
     def receive(self, section: Derived) -> None:
         if section.relation not in self.own:
             raise DamagedError(f"it derives rows of {section.relation!r}, which is not being derived")
-        annotations = self.node.annotations.read(section.annotations, len(section.rows))
-        self._arrived += [((section.relation, row), each) for row, each in zip(section.rows, annotations, strict=True)]
+        self._arrived_annotations += self.node.annotations.read(section.annotations, len(section.rows))
+        self._arrived += self.rows.numbers(section.relation, section.rows)
 
     def work(self) -> None:
         """Take in what has arrived, and join what is news with everything that is here."""
-        news: dict[Key, list[A]] = {}
-        annotations = [annotation for _, annotation in self._arrived]
+        rows, annotations = self._arrived, self._arrived_annotations
+        self._arrived, self._arrived_annotations = [], []
         if self._dead:
-            annotations = self.node.annotations.without(annotations, self._dead)
-        for (key, _), annotation in zip(self._arrived, annotations, strict=True):
-            if not self.node.annotations.is_zero(annotation):
-                self._take(key, annotation, news)
-        self._arrived.clear()
+            is_zero = self.node.annotations.is_zero
+            left = self.node.annotations.without(annotations, self._dead)
+            there = [at for at, each in enumerate(left) if not is_zero(each)]
+            rows, annotations = [rows[at] for at in there], [left[at] for at in there]
+        effects = self.notes.add(rows, annotations)
+        news: News[A] = {}
+        self.learn([row for row, effect in zip(rows, effects, strict=True) if effect == NEW])
+        for row, annotation, effect in zip(rows, annotations, effects, strict=True):
+            if effect != SAME and self.is_shown(row):
+                news.setdefault(row, []).append(annotation)
         self.settle(news)
 
-    def settle(self, news: dict[Key, list[A]]) -> None:
+    def settle(self, news: News[A]) -> None:
         """Rows have come, or have new derivations, and rows have gone."""
-        for (relation, row), fresh in news.items():
-            for copy, column in self.shared.copies.get(relation, {}).items():
-                target = (self.node.surroundings.placing.node(value_at(row, column)), copy, row)
-                for annotation in fresh:
-                    self.ship.offer(target, annotation)
+        by_relation: dict[str, list[tuple[Row, list[A]]]] = {}
+        for number, fresh in news.items():
+            relation, row = self.rows.tuples[number]
+            by_relation.setdefault(relation, []).append((row, fresh))
+        for relation, entries in by_relation.items():
+            copies = self.shared.copies.get(relation, ())
+            if copies:
+                rows = [row for row, fresh in entries for _ in fresh]
+                annotations = [annotation for _, fresh in entries for annotation in fresh]
+                for copy in copies:
+                    self.ship.offer(copy, rows, annotations)
             for matcher, position in self.rules.readers[relation]:
-                for found in list(matcher.through(position, row, self.sources)):
-                    for annotation in fresh:
-                        self._derive(matcher, found, {position: annotation})
+                derivations: Derivations[A] = Derivations(matcher, position)
+                for row, fresh in entries:
+                    for way in matcher.through(position, row, self.sources):
+                        derivations.add(way, fresh)
+                self.derive(derivations)
         self.ship.settle()
 
     def flush(self) -> bool:
@@ -148,52 +163,53 @@ class RecursivePart(Generic[A]):
         """The change is taken back: nothing of it is waiting any more."""
         self.finish()
         self._arrived.clear()
+        self._arrived_annotations.clear()
 
-    def _take(self, key: Key, annotation: A, news: dict[Key, list[A]]) -> None:
-        algebra = self.node.annotations
-        known = self.notes.get(key)
-        total = annotation if known is None else algebra.plus(known, annotation)
-        if total == known:
-            return
-        self.notes.put(key, total)
-        self._holders.add(key, algebra.leaves(total, known))
-        self.learn(key, annotation, known is None, news)
+    def learn(self, rows: Sequence[int]) -> None:
+        """These rows have their first derivations."""
+        if rows:
+            self.show(rows, 1)
+            self.latest = self.rows.tuples[rows[-1]]
 
-    def learn(self, key: Key, annotation: A, is_new: bool, news: dict[Key, list[A]]) -> None:
-        """There are new derivations of a row."""
-        if is_new:
-            self.show(key, 1)
-            self.latest = key
-        news.setdefault(key, []).append(annotation)
+    def is_shown(self, row: int) -> bool:  # noqa: ARG002 - all of them are
+        return True
 
-    def leave(self, key: Key) -> None:
-        """A row has lost its last derivation."""
-        self.notes.drop(key)
-        self.show(key, -1)
-        self.removed = True
+    def leave(self, rows: Sequence[int]) -> None:
+        """Rows have lost their last derivations."""
+        if rows:
+            self.show(rows, -1)
+            self.removed = True
 
-    def show(self, key: Key, change: int) -> None:
-        """A row is there from now on, or is not any more, for those who join it and for those who look."""
-        relation, row = key
-        apply(self.node.surroundings.journal, self.own[relation], {row: change})
-        if relation in self.shared.copies:
-            self.node.held(relation).note(row, change)
+    def show(self, rows: Iterable[int], change: int) -> None:
+        """Rows are there from now on, or are not any more, for those who join them and for those who look."""
+        deltas: dict[str, dict[Row, int]] = {}
+        for number in rows:
+            relation, row = self.rows.tuples[number]
+            deltas.setdefault(relation, {})[row] = change
+        for relation, delta in deltas.items():
+            apply(self.node.surroundings.journal, self.own[relation], delta)
+            if relation in self.shared.copies:
+                held = self.node.held(relation)
+                for row in delta:
+                    held.note(row, change)
 
-    def _derive(self, matcher: Matcher, found: Found, given: Mapping[int, A] | None = None) -> None:
-        """A way to satisfy a body, where atoms that are `given` count with what is new of them only."""
-        body = [
-            given[at] if given is not None and at in given else self._annotation(name, row)
-            for at, (name, row) in enumerate(zip(matcher.positive, found.body, strict=True))
-        ]
-        body += [self._absence(key) for key in zip(matcher.absences, found.absent, strict=True)]
-        head = (matcher.relation, found.head)
-        annotation = self.node.annotations.derived(head, matcher.number, body)
-        self.ship.offer((self.node.surroundings.home(*head), *head), annotation)
+    def derive(self, derivations: Derivations[A]) -> None:
+        """Offer what satisfies bodies, where atoms that are given count with what is new of them only."""
+        if derivations.heads:
+            matcher = derivations.matcher
+            bodies = derivations.bodies(self._annotations, self._absences)
+            annotations = self.node.annotations.derived(matcher.relation, derivations.heads, matcher.number, bodies)
+            self.ship.offer(matcher.relation, derivations.heads, annotations)
 
-    def _annotation(self, relation: str, row: Row) -> A:
+    def _annotations(self, relation: str, rows: Sequence[Row]) -> Sequence[A]:
         if relation in self.own:
-            return self.notes[relation, row]
-        return self.node.annotations.leaf(self.node.held(relation).ids[row])
+            return self.notes.of(self.rows.numbers(relation, rows))
+        leaf, ids = self.node.annotations.leaf, self.node.held(relation).ids
+        leaves = {row: leaf(ids[row]) for row in dict.fromkeys(rows)}
+        return [leaves[row] for row in rows]
+
+    def _absences(self, pattern: Pattern, keys: Sequence[Row]) -> Sequence[A]:
+        return [self._absence((pattern, key)) for key in keys]
 
     def _absence(self, key: tuple[Pattern, Row]) -> A:
         if key not in self._absent:

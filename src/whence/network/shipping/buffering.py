@@ -13,11 +13,10 @@ from collections.abc import Collection, Sequence
 from typing import Generic, TypeVar
 
 from whence.engines.local.recursive.journal import Journal
-from whence.network.holders import Holders
-from whence.network.ledger import Ledger
+from whence.model.types import Row
+from whence.network.numbering import Numbering
 from whence.network.outbox import Outbox
-from whence.network.provenance.annotations import Annotations
-from whence.network.shipping.ship import Target
+from whence.network.provenance.annotations import MORE, NEW, Annotations
 from whence.network.values import Writer
 
 A = TypeVar("A")
@@ -27,62 +26,51 @@ class Buffering(Generic[A]):
     def __init__(self, annotations: Annotations[A], outbox: Outbox[A], journal: Journal) -> None:
         self._annotations = annotations
         self._outbox = outbox
-        self._sent: Ledger[Target, A] = Ledger(journal)
-        self._kept: Ledger[Target, A] = Ledger(journal)
-        self._holders: Holders[Target] = Holders(journal)
+        self._targets = Numbering()
+        self._sent = annotations.table(journal)
+        self._kept = annotations.table(journal)
 
-    def offer(self, target: Target, annotation: A) -> None:
-        sent = self._sent.get(target)
-        if sent is None:
-            self._send(target, annotation)
-        elif self._annotations.plus(sent, annotation) != sent:
-            kept = self._kept.get(target)
-            total = annotation if kept is None else self._annotations.plus(kept, annotation)
-            if total != kept:
-                self._kept.put(target, total)
-                self._holders.add(target, self._annotations.leaves(total, kept))
+    def offer(self, relation: str, rows: Sequence[Row], annotations: Sequence[A]) -> None:
+        targets = self._targets.numbers(relation, rows)
+        effects = self._sent.add(targets, annotations, keeps_first=True)
+        first = [at for at, effect in enumerate(effects) if effect == NEW]
+        self._outbox.derived(relation, [rows[at] for at in first], [annotations[at] for at in first])
+        more = [at for at, effect in enumerate(effects) if effect == MORE]
+        self._kept.add([targets[at] for at in more], [annotations[at] for at in more])
 
     def settle(self) -> None:
         """What is sent has been sent."""
 
-    def retract(self, target: Target, last: bool) -> None:
-        if target in self._sent:
-            self._outbox.deleted(*target)
-            if last:
-                self._sent.drop(target)
+    def retract(self, relation: str, rows: Sequence[Row], last: bool) -> None:
+        targets = self._targets.numbers(relation, rows)
+        sent = [(row, target) for row, target in zip(rows, targets, strict=True) if target in self._sent]
+        self._outbox.deleted(relation, [row for row, _ in sent])
+        if last:
+            self._sent.drop([target for _, target in sent])
 
     def strike(self, ids: Collection[int]) -> None:
-        holders = self._holders.take(ids)
-        for table in (self._sent, self._kept):
-            self._strike(table, [target for target in holders if target in table], ids)
-        for target in holders:
-            if target not in self._sent and target in self._kept:
-                kept = self._kept[target]
-                self._kept.drop(target)
-                self._send(target, kept)
-
-    def _strike(self, table: Ledger[Target, A], targets: Sequence[Target], ids: Collection[int]) -> None:
-        annotations = self._annotations.without([table[target] for target in targets], ids)
-        for target, left in zip(targets, annotations, strict=True):
-            if self._annotations.is_zero(left):
-                table.drop(target)
-            else:
-                table.put(target, left)
+        gone = self._sent.strike(ids)
+        self._kept.strike(ids)
+        replaced = [target for target in gone if target in self._kept]
+        annotations = self._kept.of(replaced)
+        self._kept.drop(replaced)
+        self._sent.add(replaced, annotations)
+        self._send(replaced, annotations)
 
     def start_over(self, relations: Collection[str]) -> None:
-        for target in [each for each in self._sent if each[1] in relations]:
-            self._sent.drop(target)
+        tuples = self._targets.tuples
+        self._sent.drop([target for target in self._sent.rows() if tuples[target][0] in relations])
 
     def flush(self) -> bool:
         return False
 
     def write(self, writer: Writer) -> None:
         for table in (self._sent, self._kept):
-            for _, _, row in table:
-                writer.row(row)
-            writer.block(self._annotations.write(list(table.values())))
+            targets = table.rows()
+            writer.rows(self._targets.tuples[target][1] for target in targets)
+            writer.block(self._annotations.write(table.of(targets)))
 
-    def _send(self, target: Target, annotation: A) -> None:
-        self._sent.put(target, annotation)
-        self._holders.add(target, self._annotations.leaves(annotation, None))
-        self._outbox.derived(*target, annotation)
+    def _send(self, targets: Sequence[int], annotations: Sequence[A]) -> None:
+        for target, annotation in zip(targets, annotations, strict=True):
+            relation, row = self._targets.tuples[target]
+            self._outbox.derived(relation, [row], [annotation])

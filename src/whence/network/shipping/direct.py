@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Generic, TypeVar
 
+from whence.model.types import Row
 from whence.network.outbox import Outbox
-from whence.network.shipping.ship import Target
 from whence.network.values import Writer
 
 A = TypeVar("A")
@@ -16,14 +16,14 @@ class Direct(Generic[A]):
     def __init__(self, outbox: Outbox[A]) -> None:
         self._outbox = outbox
 
-    def offer(self, target: Target, annotation: A) -> None:
-        self._outbox.derived(*target, annotation)
+    def offer(self, relation: str, rows: Sequence[Row], annotations: Sequence[A]) -> None:
+        self._outbox.derived(relation, rows, annotations)
 
     def settle(self) -> None:
         """Everything has been sent."""
 
-    def retract(self, target: Target, last: bool) -> None:  # noqa: ARG002 - nothing is remembered
-        self._outbox.deleted(*target)
+    def retract(self, relation: str, rows: Sequence[Row], last: bool) -> None:  # noqa: ARG002 - nothing is remembered
+        self._outbox.deleted(relation, rows)
 
     def strike(self, ids: Collection[int]) -> None:
         """What was sent is struck where it went."""

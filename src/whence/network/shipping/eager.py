@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeVar
 
 from whence.engines.local.recursive.journal import Journal
+from whence.model.types import Row
 from whence.network.outbox import Outbox
 from whence.network.provenance.annotations import Annotations
 from whence.network.shipping.buffering import Buffering
-from whence.network.shipping.ship import Target
 
 A = TypeVar("A")
 
@@ -18,15 +19,20 @@ class Eager(Buffering[A]):
         super().__init__(annotations, outbox, journal)
         self._window = window
 
-    def offer(self, target: Target, annotation: A) -> None:
-        super().offer(target, annotation)
-        if len(self._kept) >= self._window:
-            self.flush()
+    def offer(self, relation: str, rows: Sequence[Row], annotations: Sequence[A]) -> None:
+        start = 0
+        while start < len(rows):
+            # So many fill the window at most.
+            end = start + self._window - len(self._kept.rows())
+            super().offer(relation, rows[start:end], annotations[start:end])
+            if len(self._kept.rows()) >= self._window:
+                self.flush()
+            start = end
 
     def flush(self) -> bool:
-        kept = list(self._kept.items())
-        for target, annotation in kept:
-            self._kept.drop(target)
-            self._sent.put(target, self._annotations.plus(self._sent[target], annotation))
-            self._outbox.derived(*target, annotation)
+        kept = self._kept.rows()
+        annotations = self._kept.of(kept)
+        self._kept.drop(kept)
+        self._sent.add(kept, annotations)
+        self._send(kept, annotations)
         return bool(kept)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Protocol, TypeAlias, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Protocol, TypeVar
 
 from whence.model.types import Row
 from whence.network.values import Writer
 
 A_contra = TypeVar("A_contra", contravariant=True)
 
-# A node, a relation as it is held there, and a row.
-Target: TypeAlias = tuple[int, str, Row]
-
 
 class Ship(Protocol[A_contra]):
-    def offer(self, target: Target, annotation: A_contra) -> None:
-        """There are new derivations of a row."""
+    """Relations go by the name that they have where rows are sent, which leads to the node that a row is sent to."""
+
+    def offer(self, relation: str, rows: Sequence[Row], annotations: Sequence[A_contra]) -> None:
+        """There are new derivations of rows."""
 
     def settle(self) -> None:
         """All that a round of work brings has been offered."""
 
-    def retract(self, target: Target, last: bool) -> None:
-        """A derivation of a row is gone, perhaps the last one; for annotations that do not say which."""
+    def retract(self, relation: str, rows: Sequence[Row], last: bool) -> None:
+        """A derivation of rows is gone, perhaps the last one; for annotations that do not say which."""
 
     def strike(self, ids: Collection[int]) -> None:
         """These leaves are gone. Everyone is told, so only what replaces them is to be sent."""

@@ -9,10 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from whence.engines.evidence import Rows
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.kernels import kernel
 from whence.engines.local.forest.layout import COMES, ENTERING, ENTERING_RELATION, NOTHING, Array
-from whence.engines.local.forest.rows import Change, Decoder, ForestDelta
+from whence.engines.local.forest.rows import Change, Decoder, ForestDelta, ForestRows
 from whence.engines.local.forest.values import ValueColumn
 from whence.engines.local.store import Store
 from whence.model.schema import Relation
@@ -63,6 +64,12 @@ class Entrance:
     def enter_all(self, found: Sequence[Row], rows: Array, costs: Array, at: int) -> int:
         """The same for rows that all come."""
         return self._write(found, len(found), rows, costs, at)
+
+    def enter_found(self, found: Rows, rows: Array, costs: Array, at: int) -> int:
+        """The same for rows that have come before."""
+        if isinstance(found, ForestRows):
+            return self._translate(found.delta(), rows, costs, at)
+        return self.enter_all(list(found), rows, costs, at)
 
     def _write(self, found: Sequence[Row], come: int, rows: Array, costs: Array, at: int) -> int:
         tables = self._tables

@@ -22,14 +22,14 @@ from whence.engines.local.forest.walking import (
 from whence.engines.local.forest.worsening import worsen
 
 _RULES = len(Forest._fields)
-_OTHERS = _RULES + len(Rules._fields)
-_WALK = _OTHERS + 8
+OTHERS = _RULES + len(Rules._fields)
+_WALK = OTHERS + 8
 
 
 @inlined
-def _opened(arrays: tuple[Array, ...]) -> tuple[Forest, Rules]:
+def opened(arrays: tuple[Array, ...]) -> tuple[Forest, Rules]:
     """The forest and the rules. To find out what is in them takes numba long when they are given as they are."""
-    return Forest(*arrays[:_RULES]), Rules(*arrays[_RULES:_OTHERS])
+    return Forest(*arrays[:_RULES]), Rules(*arrays[_RULES:OTHERS])
 
 
 @inlined
@@ -43,8 +43,8 @@ def _ending(end: int, walk: Array, work: Array) -> int:
 @kernel
 def follow(*arrays: Array) -> int:
     """In a forest without costs: first rows go, then others come. Returns why it stops."""
-    forest, rules = _opened(arrays)
-    rows, queue, dead, waiting, walk, work, missing, answered, learned = arrays[_OTHERS:]
+    forest, rules = opened(arrays)
+    rows, queue, dead, waiting, walk, work, missing, answered, learned = arrays[OTHERS:]
     if walk[PHASE] != GROWING and not prune(forest, rules, rows, dead, queue, walk, work):
         return NEEDS_ROOM
     return _ending(grow(forest, rules, rows, queue, waiting, walk, work, missing, answered, learned), walk, work)
@@ -53,8 +53,8 @@ def follow(*arrays: Array) -> int:
 @kernel
 def follow_costs(*arrays: Array) -> int:
     """The same in a forest with costs."""
-    forest, rules = _opened(arrays)
-    rows, costs, queue, dead, heap_keys, heap_nodes, noted, before = arrays[_OTHERS:_WALK]
+    forest, rules = opened(arrays)
+    rows, costs, queue, dead, heap_keys, heap_nodes, noted, before = arrays[OTHERS:_WALK]
     walk, work, stack, missing, answered, learned = arrays[_WALK:]
     if walk[PHASE] != GROWING:
         # Nothing is queued while rows go.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
-from itertools import islice
+from functools import partial
 
 import numpy as np
 
 from whence.analysis.components import Component
+from whence.engines.evidence import Dependents, Rows
 from whence.engines.local.forest.compiling import Compiled
 from whence.engines.local.forest.computing import Computer
+from whence.engines.local.forest.counts import ForestCounts
 from whence.engines.local.forest.entering import Entrance
 from whence.engines.local.forest.interning import Interner
 from whence.engines.local.forest.layout import (
@@ -32,9 +34,10 @@ from whence.engines.local.forest.layout import (
     Rules,
 )
 from whence.engines.local.forest.packing import pack
+from whence.engines.local.forest.reaching import reached
 from whence.engines.local.forest.reading import Reader
 from whence.engines.local.forest.room import longer, more_room, new_forest
-from whence.engines.local.forest.rows import Change, Decoder, ForestDelta
+from whence.engines.local.forest.rows import Change, Decoder, ForestDelta, ForestRows
 from whence.engines.local.forest.tuples import find_one
 from whence.engines.local.forest.walking import MISSED, NEEDS_ROOM, OVERFLOWS, PLAN, WAITS
 from whence.engines.local.maintainer import Maintainer
@@ -45,8 +48,8 @@ from whence.engines.reference.fixpoint import Limits
 from whence.errors import ConvergenceError, EvaluationError
 from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.types import Row, Value
-from whence.model.updates import CountedDelta, Delta
+from whence.model.types import Row
+from whence.model.updates import Delta
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
@@ -174,7 +177,7 @@ class ForestMaintainer(ProofForest):
             self.undo()
 
     def counts(self, relation: str) -> Mapping[Row, int]:
-        return _Counts(self, relation) if self._successor is None else self._successor.counts(relation)
+        return ForestCounts(self, relation) if self._successor is None else self._successor.counts(relation)
 
     def everything(self, relation: str) -> Delta:
         if self._successor is not None:
@@ -297,6 +300,24 @@ class ForestMaintainer(ProofForest):
     def reader(self) -> Reader:
         return Reader(self._forest, self._rules, self._compiled, self._interner, self._relations)
 
+    def dependents(self, below: Mapping[str, Rows]) -> Dependents:
+        rows, costs = self._room_to_enter(sum(map(len, below.values())))
+        done = 0
+        for name, found in below.items():
+            done = self._entrances[name].enter_found(found, rows, costs, done)
+        nodes, is_complete = reached(self._forest, self._rules, rows, self._compiled.memory)
+        by_name = {self._own[0]: nodes}
+        if len(self._own) > 1:
+            relations = self._forest.nodes[nodes, RELATION]
+            by_name = {name: nodes[relations == self._ids[name]] for name in self._own}
+        return Dependents(
+            {
+                name: ForestRows(self._decoders[name], of_name, partial(self._present, name))
+                for name, of_name in by_name.items()
+            },
+            is_complete,
+        )
+
     @property
     def successor(self) -> Maintainer | None:
         return self._successor
@@ -337,40 +358,3 @@ class ForestMaintainer(ProofForest):
         per_node = forest.nodes.strides[0] + (forest.best.itemsize if len(forest.best) else 0)
         used: int = nodes * per_node + derivations * forest.derivations.strides[0]
         return used + forest.slots.nbytes + forest.index_slots.nbytes
-
-
-class _Counts(Mapping[Row, int]):
-    """A relation of the forest, read in place."""
-
-    def __init__(self, forest: ForestMaintainer, relation: str) -> None:
-        self._forest = forest
-        self._relation = relation
-
-    def __getitem__(self, row: Row) -> int:
-        if self._forest.node(self._relation, row) is None:
-            raise KeyError(row)
-        return 1
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._forest.rows(self._relation))
-
-    def __len__(self) -> int:
-        return len(self._forest.alive(self._relation))
-
-    def columns(self) -> Sequence[Sequence[Value]]:
-        """All rows, column by column."""
-        everything = self._forest.everything(self._relation)
-        assert isinstance(everything, CountedDelta)
-        return everything.columns()[0]
-
-    def page(self, bound: Mapping[int, Value], offset: int, limit: int) -> list[tuple[Row, int]]:
-        """Some of the rows that have these values at these positions, and none besides."""
-        reader = self._forest.reader()
-        if bound:
-            found = reader.matching(self._relation, list(bound), list(bound.values()))
-            return [(row, 1) for row in islice(found, offset, offset + limit)]
-        return [(reader.row(node), 1) for node in self._forest.alive(self._relation)[offset : offset + limit].tolist()]
-
-    def items(self) -> ItemsView[Row, int]:
-        # All at once: looking up each row that was just read would take far longer.
-        return dict.fromkeys(self._forest.rows(self._relation), 1).items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,9 @@ from whence.engines.local.forest.layout import Array
 from whence.engines.local.forest.values import ValueColumn
 from whence.model.types import Row, Type, Value
 from whence.model.updates import CountedDelta
+
+# So many rows are made at a time, for those who may not want all of them.
+_AT_A_TIME = 1 << 12
 
 
 class Change(NamedTuple):
@@ -86,3 +89,41 @@ class ForestDelta(CountedDelta):
 
     def items(self) -> ItemsView[Row, int]:
         return self._decoded().items()
+
+
+class ForestRows:
+    """Rows that are there, as nodes; `present` reads their integers. Until the next commit."""
+
+    def __init__(self, decoder: Decoder, nodes: Array, present: Callable[[Array], Change]) -> None:
+        self._decoder = decoder
+        self._nodes = nodes
+        self._present = present
+
+    def delta(self) -> ForestDelta:
+        """All of them, as if they came now."""
+        return ForestDelta(self._decoder, self._present(self._nodes))
+
+    def differing(self, positions: Sequence[int]) -> Iterator[Row]:
+        change, value = self._present(self._nodes), self._decoder.value
+        columns = [change.ids[:, at] for at, position in enumerate(self._decoder.positions) if position in positions]
+        if value is not None and value.position in positions:
+            columns.append(change.costs)
+        return iter(ForestRows(self._decoder, self._nodes[_first_of_each(columns, len(self))], self._present))
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Row]:
+        for start in range(0, len(self._nodes), _AT_A_TIME):
+            yield from self._decoder.rows(self._present(self._nodes[start : start + _AT_A_TIME]))
+
+
+def _first_of_each(columns: Sequence[Array], count: int) -> Array:
+    """Where each combination of values stands first."""
+    combined: Array = columns[0] if columns else np.zeros(count, np.int32)
+    for column in columns[1:]:
+        # Numbers below the number of rows, so that they can be multiplied by each other.
+        numbers = np.unique(combined, return_inverse=True)[1]
+        values, others = np.unique(column, return_inverse=True)
+        combined = numbers * len(values) + others
+    return np.unique(combined, return_index=True)[1]

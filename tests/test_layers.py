@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent / "src"
 # side by side and do not know each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.model", "whence.errors"),
+    ("whence.patience",),
     ("whence.functions", "whence.semirings", "whence.workloads"),
     ("whence.analysis", "whence.lang.datalog", "whence.lang.sql", "whence.sources"),
     ("whence.incremental", "whence.engines.engine"),

@@ -10,11 +10,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from whence.errors import ParseError, StateError, TypeMismatchError, UnsupportedError
+from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
 from whence.model.catalog import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit
+from whence.patience import time_left
 from whence.questions.changes import ChangeQuestions
 from whence.questions.looking import LookingQuestions
 from whence.questions.why import WhyQuestions
@@ -211,7 +212,9 @@ class Database(ChangeQuestions, WhyQuestions, LookingQuestions):
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        with self._lock:
+        if not self._lock.acquire(timeout=time_left()):
+            raise OutOfTimeError("the database is busy with a commit or with another question", hint="ask again later")
+        try:
             if self._closed:
                 raise StateError("this database is closed", hint="connect() opens another one")
             if not self._session.intact and not self._in_change:
@@ -220,6 +223,8 @@ class Database(ChangeQuestions, WhyQuestions, LookingQuestions):
                     hint="close this database; one in a directory can be opened again, without that change",
                 )
             yield self._session
+        finally:
+            self._lock.release()
 
     @contextmanager
     def _changing(self) -> Iterator[Session]:

@@ -6,30 +6,72 @@ Each kind has its class; all are under WhenceError. InternalError is our fault, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import TypeAlias
 
 from whence.model.span import Span
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """Something to do next, by its name, in Python's words, and what it is about: a relation, a row, a version.
+
+    The command line, its shell and the page have words of their own for it.
+    """
+
+    name: str
+    python: str
+    about: tuple[object, ...] = ()
+
+
+# How a way is told where the user is; None if there is no such way.
+Say: TypeAlias = Callable[[Way], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """Words with a place, `{}`, for each way that they name. Where one of the ways is missing, there is no hint."""
+
+    words: str
+    ways: tuple[Way, ...]
+
+    def told(self, say: Say) -> str | None:
+        ways = [say(way) for way in self.ways]
+        return None if None in ways else self.words.format(*ways)
+
+
+def in_python(way: Way) -> str:
+    return way.python
+
+
 class WhenceError(Exception):
-    """The base of everything whence raises."""
+    """The base of everything whence raises. `str()` tells it to those who program in Python."""
 
     def __init__(
         self,
         message: str,
         *,
         span: Span | None = None,
-        hint: str | None = None,
+        hint: str | Hint | None = None,
         related: Sequence[tuple[str, Span | None]] = (),
     ) -> None:
         super().__init__(message)
         self.message = message
         self.span = span
-        self.hint = hint
+        self._hint = hint
         self.related = tuple(related)
 
+    @property
+    def hint(self) -> str | None:
+        return self._hint_told(in_python)
+
     def __str__(self) -> str:
+        return self.told(in_python)
+
+    def told(self, say: Say) -> str:
+        """All of it, with ways to go on in the words of the place where it is read."""
         parts = [self.message]
         if self.span is not None:
             parts.append(show(self.span))
@@ -37,9 +79,12 @@ class WhenceError(Exception):
             parts.append(f"note: {note}")
             if span is not None:
                 parts.append(show(span))
-        if self.hint is not None:
-            parts.append(f"hint: {self.hint}")
+        if (hint := self._hint_told(say)) is not None:
+            parts.append(f"hint: {hint}")
         return "\n".join(parts)
+
+    def _hint_told(self, say: Say) -> str | None:
+        return self._hint.told(say) if isinstance(self._hint, Hint) else self._hint
 
 
 class ParseError(WhenceError):
@@ -88,6 +133,10 @@ class ConvergenceError(WhenceError):
 
 class StateError(WhenceError):
     """A database that cannot do this now: it is closed, or the view is in use."""
+
+
+class OutOfTimeError(WhenceError):
+    """A question that was given up, because whoever asked does not wait any longer."""
 
 
 class InternalError(WhenceError):

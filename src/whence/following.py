@@ -35,15 +35,14 @@ class FollowedDatabase(Database):
 
     @contextmanager
     def _reading(self) -> Iterator[Session]:
-        with self._lock:
+        with super()._reading():
             # Within one question nothing changes.
-            if self._questions == 0 and not self._closed:
+            if self._questions == 0:
                 self._follower.catch_up()
                 self._session = self._follower.session
             self._questions += 1
             try:
-                with super()._reading() as session:
-                    yield session
+                yield self._session
             finally:
                 self._questions -= 1
 

@@ -197,7 +197,7 @@ def test_following_another_process(directory: str) -> None:
         (["why", "net.dl", "reach", "a", "b"], "there is no relation 'reach'\nhint: did you mean 'reachable'?\n"),
         (
             ["why", "net.dl", "reachable", "a", "e"],
-            "reachable('a', 'e') is not there\nhint: db.why_not('reachable', ...) tells what is missing\n",
+            "reachable('a', 'e') is not there\nhint: `whence why-not net.dl reachable a e` tells what is missing\n",
         ),
         (
             ["why", "net.dl", "reachable", "a"],
@@ -208,7 +208,10 @@ def test_following_another_process(directory: str) -> None:
         ),
         (
             ["why-not", "net.dl", "reachable", "a", "b"],
-            "reachable('a', 'b') is there, so that nothing is missing\nhint: db.why(...) tells why it is there\n",
+            (
+                "reachable('a', 'b') is there, so that nothing is missing\n"
+                "hint: `whence why net.dl reachable a b` tells why it is there\n"
+            ),
         ),
         (
             ["impact", "net.dl", "load", "a", "much", "_"],
@@ -225,10 +228,7 @@ def test_following_another_process(directory: str) -> None:
         ),
         (
             ["what-if", "net.dl", "--delete", "link", "x", "y"],
-            (
-                "rows[0] is not in 'link', so it cannot be deleted: ('x', 'y')\n"
-                'hint: missing="ignore" passes over rows that are not there\n'
-            ),
+            "rows[0] is not in 'link', so it cannot be deleted: ('x', 'y')\n",
         ),
         (
             ["what-if", "net.dl", "--insert", "link", "x"],
@@ -243,7 +243,10 @@ def test_following_another_process(directory: str) -> None:
         ),
         (
             ["why", "net.dl", "reachable", "a", "b", "--removed"],
-            "reachable('a', 'b') is there: nothing removed it\nhint: db.why(...) tells why it is there\n",
+            (
+                "reachable('a', 'b') is there: nothing removed it\n"
+                "hint: `whence why net.dl reachable a b` tells why it is there\n"
+            ),
         ),
         (["why", "empty", "p", "a"], "there is no database in empty\n"),
     ],

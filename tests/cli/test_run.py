@@ -207,8 +207,14 @@ def test_a_script_that_is_missing_stops_before_anything_runs(capsys: pytest.Capt
 
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], program: Path) -> None:
     assert "a program is a .sql or .dl file" in misuse(capsys, "run", program.with_suffix(".txt"))
-    assert "usage:" in misuse(capsys)
+    assert "usage: whence run [-h]" in misuse(capsys, "run", program, "--loudly")
     assert "usage:" in misuse(capsys, "walk")
+    assert "usage:" in misuse(capsys, "--loudly")
+
+
+def test_no_command_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "tell why a row is there" in capsys.readouterr().out
 
 
 def test_not_utf8(capsys: pytest.CaptureFixture[str], program: Path) -> None:

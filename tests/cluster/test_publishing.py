@@ -40,6 +40,17 @@ def test_every_commit_is_seen_whatever_lies_below(spark: SparkSession) -> None:
         assert [row.links for row in joined.collect()] == [30]
 
 
+def test_rows_that_came_and_went_before_there_was_a_segment(spark: SparkSession) -> None:
+    with whence.connect(spark) as db:
+        db.execute(PROGRAM)
+        db.insert("link", LINKS)
+        _check(spark, db)
+        db.delete("link", LINKS)
+        _check(spark, db)
+        db.insert("link", LINKS[2:])
+        _check(spark, db)
+
+
 def test_a_frame_from_before_a_rewrite_says_what_to_do(spark: SparkSession) -> None:
     with mock.patch.object(journal, "SMALL_OVERLAY", 3), whence.connect(spark) as db:
         db.execute("CREATE TABLE link (src STRING, dst STRING)")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -36,11 +37,11 @@ def spelled_out(diagrams: Diagrams, annotations: Sequence[int]) -> list[Antichai
     """The minimal supports, from the bytes of a message as the documentation has them."""
     reader = Reader(diagrams.write(annotations))
     ids = [reader.varint() for _ in range(reader.count())]
-    supports: list[set[frozenset[int]]] = [set(), {frozenset()}]
+    supports: list[Antichain] = [frozenset(), frozenset({frozenset()})]
     for _ in range(reader.count()):
         leaf, high, low = reader.varint(), reader.varint(), reader.varint()
-        supports.append({*supports[low], *(each | {ids[leaf]} for each in supports[high])})
-    return [minimal(supports[reader.varint()]) for _ in annotations]
+        supports.append(minimal({*supports[low], *(each | {ids[leaf]} for each in supports[high])}))
+    return [supports[reader.varint()] for _ in annotations]
 
 
 class Twins:
@@ -51,7 +52,7 @@ class Twins:
         self.journals = Journal(), Journal()
         self.table, self.sets = self.diagrams.table(self.journals[0]), SETS.table(self.journals[1])
 
-    def add(self, entries: Iterable[tuple[int, Antichain]], *, keeps_first: bool = False) -> None:
+    def add(self, entries: Sequence[tuple[int, Antichain]], *, keeps_first: bool = False) -> None:
         rows = [row for row, _ in entries]
         supports = [each for _, each in entries]
         given = [diagram(self.diagrams, each) for each in supports]
@@ -143,6 +144,20 @@ def test_what_is_added_is_the_first_or_more_or_nothing_new() -> None:
     both = diagrams.derived("r", [()], 0, [[one], [two]])[0]
     assert table.add([0, 0, 0, 1], [one, both, two, both]) == [NEW, SAME, MORE, NEW]
     assert table.of([0, 1]) == [diagrams.plus(one, two), both]
+
+
+def test_room_is_made_for_whatever_comes() -> None:
+    chance = Random(1)
+    twins = Twins()
+    for _ in range(8):
+        supports = [frozenset(chance.sample(range(150), 3)) for _ in range(60)]
+        twins.add([(chance.randrange(200), frozenset({each})) for each in supports])
+    twins.check()
+    twins.settle()
+    twins.strike(set(range(0, 150, 7)))
+    twins.check()
+    twins.undo()
+    twins.check()
 
 
 def test_branches_that_nothing_uses_are_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,6 +43,22 @@ def test_commits_are_told_in_order(db: Database) -> None:
     asyncio.run(listen())
 
 
+def test_commits_without_rows_are_told_by_their_version(db: Database) -> None:
+    async def listen() -> None:
+        feed = feed_of(db)
+        events = feed.events(None)
+        await next_event(events)
+        db.execute("CREATE TABLE empty(x INT)")
+        assert await next_event(events) == ("version", {"version": db.version})
+        db.insert("closed", [("a",)])
+        kind, news = await next_event(events)
+        assert (kind, news["version"]) == ("commit", db.version)
+        feed.close()
+        assert [event async for event in events] == []
+
+    asyncio.run(listen())
+
+
 def test_who_comes_back_gets_what_happened_meanwhile(db: Database) -> None:
     async def listen() -> None:
         feed, before = feed_of(db), db.version

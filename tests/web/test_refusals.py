@@ -204,3 +204,12 @@ def test_a_closed_database(client: TestClient, db: Database) -> None:
     answer = client.get("/api/rows", params={"relation": "link"})
     assert answer.status_code == 409
     assert "this database is closed" in answer.json()["error"]["text"]
+
+
+def test_hints_name_the_boxes_of_the_page(client: TestClient) -> None:
+    for question, content, words in (
+        ("why", {"relation": "reachable", "row": ["zz", "a"]}, "hint: “Why not?” tells what is missing"),
+        ("why-not", {"relation": "reachable", "row": ["a", "b"]}, "hint: “Why?” tells why it is there"),
+        ("query", {"sql": "DROP TABLE link"}, "hint: `whence shell` runs statements"),
+    ):
+        assert words in client.post(f"/api/{question}", json=content).json()["error"]["text"]

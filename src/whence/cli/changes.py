@@ -50,7 +50,7 @@ def add_changes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     )
     command.add_argument("--follow", action="store_true", help="go on with those that come")
     command.add_argument("--json", action="store_true", help="write one JSON object for each row that came or went")
-    command.set_defaults(command=show_changes, usage_error=command.error)
+    command.set_defaults(command=show_changes)
 
 
 def show_changes(options: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -21,7 +22,8 @@ from whence.cli.explain import add_explain
 from whence.cli.run import add_run
 from whence.cli.serve import add_serve
 from whence.cli.shell.command import add_shell
-from whence.errors import InternalError, WhenceError
+from whence.cli.wording import on_terminal
+from whence.errors import InternalError, Say, WhenceError
 
 FAILED = 1
 INTERRUPTED = 130
@@ -29,7 +31,14 @@ INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code: 0, 1 for an error that is explained on stderr, 2 for wrong usage."""
-    options = parser().parse_args(arguments)
+    whence = parser()
+    options, unknown = whence.parse_known_args(arguments)
+    if unknown:
+        # Told by the command itself, with its own usage.
+        options.usage_error(f"unrecognized arguments: {' '.join(unknown)}")
+    if "command" not in options:
+        whence.print_help()
+        return 0
     # What a database finds worth knowing about a program comes as a warning.
     logging.basicConfig(format="note: %(message)s", level=logging.WARNING)
     if isinstance(sys.stdout, TextIOWrapper):
@@ -39,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.command(options)
         sys.stdout.flush()
     except WhenceError as error:
-        complain(error)
+        complain(error, _say(options))
         return FAILED
     except BrokenPipeError:
         # The reader (`| head`) has seen enough. What is still buffered must not raise once more when Python exits.
@@ -57,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
         epilog="`whence COMMAND --help` tells more about a command.",
     )
     whence.add_argument("--version", action=Version, help="show the installed version and exit")
-    commands = whence.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    whence.set_defaults(usage_error=whence.error)
+    commands = whence.add_subparsers(title="commands", metavar="COMMAND")
     add_run(commands)
     add_explain(commands)
     add_questions(commands)
@@ -65,6 +75,8 @@ def parser() -> argparse.ArgumentParser:
     add_shell(commands)
     add_serve(commands)
     add_experiment(commands)
+    for command in commands.choices.values():
+        command.set_defaults(usage_error=command.error)
     return whence
 
 
@@ -83,9 +95,15 @@ class Version(argparse.Action):
         parser.exit()
 
 
-def complain(error: WhenceError) -> None:
+def _say(options: argparse.Namespace) -> Say:
+    """The words of the command line, about what the command was about."""
+    target: Path | None = getattr(options, "target", None) or getattr(options, "program", None)
+    return on_terminal(target, getattr(options, "changes", None) or ())
+
+
+def complain(error: WhenceError, say: Say) -> None:
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    first, _, rest = str(error).partition("\n")
+    first, _, rest = error.told(say).partition("\n")
     console.print(Text(first, style="bold red"))
     if rest:
         console.print(Text(rest))

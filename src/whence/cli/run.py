@@ -61,7 +61,6 @@ def add_run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     run.add_argument("--echo", action="store_true", help="show the program's text as well")
     run.set_defaults(command=run_program)
-    run.set_defaults(usage_error=run.error)
 
 
 def program(text: str) -> Path:

@@ -54,12 +54,14 @@ class Publisher:
         """Let `spark.sql` see the relation as it is now. `change` is what is different since it last did, if known."""
         segments = self._engine.registry.kept_frames(relation.name)
         view = self._views.get(relation.name)
-        if self._storage.files.directory is not None and self._engine.registry[relation.name].overlay_rows:
-            if view is None or view.segments != segments or not view.follows:
-                self._show(relation, _View(list(segments), [self._following(relation)], follows=True))
+        if view is not None and view.segments != segments:
+            view = None
+        if view is not None and view.follows:
             return
-        is_old = view is None or view.segments != segments or len(view.parts) > MOST_CHANGES
-        if view is None or is_old or change is None or _is_large(change):
+        if self._storage.files.directory is not None and self._engine.registry[relation.name].overlay_rows:
+            self._show(relation, _View(list(segments), [self._following(relation)], follows=True))
+            return
+        if view is None or len(view.parts) > MOST_CHANGES or change is None or _is_large(change):
             parts = [self._counted(self.spark, relation)]
         else:
             # A few rows more are quicker to hand to Spark than everything that has changed since the last compaction.

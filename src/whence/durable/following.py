@@ -21,12 +21,12 @@ from whence.durable.journal import read_changes
 from whence.durable.opening import read_notices, read_state, read_version
 from whence.durable.values import row_writer
 from whence.engines.engine import Engine
-from whence.errors import StateError, WhenceError
+from whence.errors import Hint, StateError, Way, WhenceError
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
 from whence.session.clock import Tick
 from whence.session.draft import key_of
-from whence.session.history import KEEP_VERSIONS, Entry, ForgottenError, History
+from whence.session.history import Entry, ForgottenError, History
 from whence.session.journal import State
 from whence.session.session import Session
 from whence.session.waiting import WaitingEngine
@@ -82,7 +82,7 @@ class FollowingSession(Session):
     def _change(self, *_: object, **__: object) -> NoReturn:
         raise StateError(
             f"the database in {self._directory} was opened for reading, and takes no version {self.version + 1}",
-            hint="whence.connect() opens it for changes, and `whence shell` does",
+            hint=Hint("{} opens it for changes", (Way("connect", "whence.connect()", (self._directory,)),)),
         )
 
 
@@ -184,7 +184,7 @@ class _FollowedHistory(History):
     def since(self, name: str, version: int) -> Sequence[Entry]:
         known = self._known[name]
         entries = read_beside(
-            self._directory, lambda connection: read_changes(connection, self._directory, known, version, KEEP_VERSIONS)
+            self._directory, lambda connection: read_changes(connection, self._directory, known, version)
         )
         return [entry for entry in entries if entry.version <= self._version()]
 

@@ -15,7 +15,7 @@ from whence.durable.files import damaged
 from whence.durable.lock import DirectoryLock
 from whence.durable.values import time_text
 from whence.errors import StateError
-from whence.session.history import KEEP_VERSIONS, Entry, History, check_kept
+from whence.session.history import Entry, History, check_kept
 from whence.session.journal import Record
 
 
@@ -119,7 +119,7 @@ class StoredJournal:
 
 
 def read_changes(
-    connection: sqlite3.Connection, directory: Path, known: Known, since: int, keep_versions: int = KEEP_VERSIONS
+    connection: sqlite3.Connection, directory: Path, known: Known, since: int, keep_versions: int | None = None
 ) -> list[Entry]:
     """The changes of a relation after a version. Raises where some of them have been dropped."""
     vitals = connection.execute("SELECT dropped FROM vitals WHERE relation = ?", (known.number,)).fetchone()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from whence.errors import DataError, TypeMismatchError
+from whence.errors import DataError, Hint, TypeMismatchError, Way
 from whence.model.types import Row
 from whence.questions.rows import AskedRow, asked_row
 from whence.questions.why import WhyQuestions
@@ -87,7 +87,7 @@ def _whole(asked: AskedRow, relation: Relation) -> Row:
     if len(row) < relation.arity:
         raise DataError(
             f"the history of {relation.name!r} is told row by row, so that every column needs a value",
-            hint="in a dict, None is NULL",
+            hint=Hint("{}", (Way("option", "in a dict, None is NULL"),)),
         )
     return row
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, overload
 from whence.engines.evidence import Evidence
 from whence.engines.local.proving import LocalEvidence
 from whence.engines.local.store import Store
-from whence.errors import DataError, StateError, UnsupportedError
+from whence.errors import DataError, Hint, StateError, UnsupportedError, Way
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.limits import Limits, Watch
 from whence.explain.proofs.proof import Proof
@@ -186,7 +186,7 @@ class WhyQuestions(ABC):
                 raise UnsupportedError(
                     f"what {fact_text(*asked.root)} cannot do without was not told in time: {tried:,} of {len(rows):,} "
                     "base rows were tried",
-                    hint="db.what_if tells what the loss of one row does",
+                    hint=Hint("{} tells what the loss of one row does", (Way("what_if", "db.what_if"),)),
                 )
             if not holds((fact,)):
                 found.add(fact)
@@ -281,5 +281,8 @@ def _trying() -> Watch:
 def not_there(relation: Relation, asked: AskedRow) -> DataError:
     return DataError(
         f"{fact_text(relation.name, asked)} is not there",
-        hint=f"db.why_not({relation.name!r}, ...) tells what is missing",
+        hint=Hint(
+            "{} tells what is missing",
+            (Way("why_not", f"db.why_not({relation.name!r}, ...)", (relation.name, asked)),),
+        ),
     )

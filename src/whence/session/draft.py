@@ -8,7 +8,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TypeAlias
 
-from whence.errors import DataError
+from whence.errors import DataError, Hint, Way
 from whence.incremental.keyed import KNOWN_RELATIONS, Key, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -147,7 +147,7 @@ class TableDraft:
     def _missing(self, row: Row, index: int) -> DataError:
         return DataError(
             f"{self._place(index)} is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
-            hint='missing="ignore" passes over rows that are not there',
+            hint=Hint("{} passes over rows that are not there", (Way("option", 'missing="ignore"'),)),
         )
 
     def _conflict(self, row: Row, holder: Row, index: int) -> DataError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whence.errors import StateError
+from whence.errors import Hint, StateError, Way
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -31,6 +31,7 @@ Change: TypeAlias = tuple[Row, str, int, datetime.datetime]
 
 # How many versions' changes are kept unless said otherwise.
 KEEP_VERSIONS = 1000
+KEEPING = Way("keep", "connect(keep_versions=...)")
 
 
 class History:
@@ -72,17 +73,23 @@ class History:
 class ForgottenError(StateError):
     """Changes that are not kept any more; `dropped` is the version of the newest of them."""
 
-    def __init__(self, name: str, dropped: int, keep_versions: int) -> None:
+    def __init__(self, name: str, dropped: int, keep_versions: int | None) -> None:
+        now = "" if keep_versions is None else f", which is {keep_versions} now"
         super().__init__(
             f"the changes of {name!r} are there from version {dropped + 1} on; older ones are forgotten",
-            hint=f"ask for those since={dropped} or later, or keep more with connect(keep_versions=...), "
-            f"which is {keep_versions} now",
+            hint=Hint(
+                f"ask for those {{}} or later, or keep more with {{}}{now}",
+                (Way("since", f"since={dropped}", (dropped,)), KEEPING),
+            ),
         )
         self.dropped = dropped
 
 
-def check_kept(name: str, since: int, dropped: int, keep_versions: int) -> None:
-    """Raises where changes after version `since` have been dropped; `dropped` is the newest that was."""
+def check_kept(name: str, since: int, dropped: int, keep_versions: int | None) -> None:
+    """Raises where changes after version `since` have been dropped; `dropped` is the newest that was.
+
+    How many versions are kept is not known of a database that another process has open.
+    """
     if since < dropped:
         raise ForgottenError(name, dropped, keep_versions)
 

@@ -19,9 +19,11 @@ from sqlglot.parsers.spark import SparkParser
 
 from whence.errors import (
     EvaluationError,
+    Hint,
     ParseError,
     UnknownNameError,
     UnsupportedError,
+    Way,
     WhenceError,
     did_you_mean,
 )
@@ -34,6 +36,7 @@ from whence.session.definitions import Definitions
 if TYPE_CHECKING:
     import pyarrow as pa
 
+EXECUTING = Way("execute", "execute")
 # The query sees the tables it is given and nothing else: no files, no network, no variables of this process.
 ISOLATION: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
@@ -107,12 +110,14 @@ def _one_query(source: Source) -> exp.Expr:
     if not found:
         raise ParseError("the query is empty")
     if len(found) > 1:
-        raise UnsupportedError("query takes one statement", span=found[1][1], hint="execute takes several")
+        raise UnsupportedError(
+            "query takes one statement", span=found[1][1], hint=Hint("{} takes several", (EXECUTING,))
+        )
     if not isinstance(found[0][0], exp.Query | exp.Values):
         raise UnsupportedError(
             "query only reads: it takes SELECT, WITH or VALUES",
             span=found[0][1],
-            hint="execute runs statements that change something",
+            hint=Hint("{} runs statements that change something", (EXECUTING,)),
         )
     try:
         return _named(sqlglot.parse_one(source.text, read=AnsiSpark))

@@ -15,6 +15,7 @@ from whence.model.program import Program
 from whence.model.schema import Relation, is_auxiliary
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Delta, Update, totals
+from whence.patience import may_give_up
 from whence.session.batch import Delete, Insert
 from whence.session.clock import Clock, Tick, wall_clock
 from whence.session.definitions import Definitions
@@ -83,7 +84,8 @@ class Session:
         """What a commit would change for those who look from outside. It does not happen."""
         self.intact = False
         try:
-            deltas = self.engine.foresee(update)
+            with may_give_up():
+                deltas = self.engine.foresee(update)
         finally:
             self.intact = True
         return self._seen(deltas, self.definitions, is_settled=False)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from whence.analysis.analyze import Analysis
 from whence.engines.engine import Engine, Function, Functions
-from whence.errors import StateError
+from whence.errors import Hint, StateError, Way
 from whence.model.program import Program, Signature
 from whence.model.rules import Rule
 from whence.model.schema import owner
@@ -94,8 +94,12 @@ def _check(names: Iterable[str], lacking: Mapping[str, Lack]) -> None:
             raise StateError(
                 f"view {view!r} calls function {function.name!r}, which has to be registered again "
                 f"before {owner(name)!r} can be used",
-                hint=f'db.function("{function.name}", ..., returns="{function.returns}") does that',
+                hint=Hint("{} does that", (_registering(function),)),
             )
+
+
+def _registering(function: Signature) -> Way:
+    return Way("function", f'db.function("{function.name}", ..., returns="{function.returns}")')
 
 
 def _waiting(analysis: Analysis, functions: Functions) -> dict[str, Lack]:

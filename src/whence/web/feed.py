@@ -66,7 +66,9 @@ class Feed:
             raise RefusedError(503, f"{self._listeners} pages are listening already", "close some of them")
 
     async def events(self, since: int | None) -> AsyncIterator[str]:
-        """Server-sent events: `hello` with the version, `commit` for each after `since`, and `missed` for a gap."""
+        """Server-sent events: `hello` with the version, `commit` for each after `since`, `missed` for a gap, and `version`
+        where the last ones changed no rows: definitions did, perhaps.
+        """
         self._listeners += 1
         try:
             async for event in self._events(since):
@@ -87,7 +89,11 @@ class Feed:
             for each in news:
                 quiet = 0.0
                 yield _event("commit", each.content, each.version)
-            told = max(self._seen, *(each.version for each in news)) if news else self._seen
+            newest = news[-1].version if news else told
+            if newest < self._seen:
+                quiet = 0.0
+                yield _event("version", {"version": self._seen})
+            told = max(self._seen, newest)
             await asyncio.sleep(_LOOK)
             quiet += _LOOK
             if quiet >= _SIGN_OF_LIFE:

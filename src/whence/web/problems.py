@@ -9,11 +9,13 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
-from whence.errors import InternalError, StateError, UnknownNameError, WhenceError
+from whence.errors import InternalError, OutOfTimeError, StateError, UnknownNameError, WhenceError
 from whence.web.answers import Answer
+from whence.web.wording import on_page
 
 _STATUS: Sequence[tuple[type[WhenceError], int]] = (
     (UnknownNameError, 404),
+    (OutOfTimeError, 504),
     (StateError, 409),
     (InternalError, 500),
     (WhenceError, 400),
@@ -51,7 +53,7 @@ def tell_problems(app: FastAPI) -> None:
 def _whence(_: Request, error: Exception) -> Response:
     assert isinstance(error, WhenceError)
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    words = {"kind": type(error).__name__, "message": error.message, "text": str(error)}
+    words = {"kind": type(error).__name__, "message": error.message, "text": error.told(on_page)}
     return Answer({"error": words}, status)
 
 

@@ -102,5 +102,8 @@ def _database(path: Path | None) -> Iterator[Database]:
             yield db
     else:
         check_kept_here(path)
+        is_new = not path.exists()
         with connect(path) as db:
+            if is_new:
+                sys.stderr.write(f"note: there was no database in {path}; this is a new one\n")
             yield db

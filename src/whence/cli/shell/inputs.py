@@ -51,8 +51,8 @@ def is_complete(text: str) -> bool:
 
     >>> [is_complete(text) for text in ("SELECT 1", "SELECT ';'", "SELECT 1;", "p(1.5).", "x", ".help")]
     [False, False, True, True, False, True]
-    >>> [is_complete(text) for text in ("p(x) :-", "p(x) :- q(x).", "p(x) :- q(x).\n")]
-    [False, False, True]
+    >>> [is_complete(text) for text in ("p(x) :-", "p(x) :- q(x).", "p(x) :- q(x).\n", "SELEC 1;", "p(x) :- q(x);")]
+    [False, False, True, True, False]
     """
     kind = kind_of(text)
     if kind in (Kind.NOTHING, Kind.QUESTION):
@@ -68,7 +68,10 @@ def is_complete(text: str) -> bool:
         return text.count("(") == text.count(")")
     if kind is Kind.SQL:
         return last == ";"
-    return last == "." and (":-" not in text or text.rstrip(" \t").endswith("\n"))
+    if ":-" not in text:
+        # Facts, or a statement that begins with a word that SQL does not know.
+        return last in (".", ";")
+    return last == "." and text.rstrip(" \t").endswith("\n")
 
 
 def pieces(lines: Iterable[str]) -> Iterator[str]:

@@ -10,10 +10,11 @@ from rich.text import Text
 from whence.cli.answers import print_lines
 from whence.cli.reports import rows
 from whence.cli.script import relocate, steps
-from whence.cli.shell.inputs import Kind, kind_of
+from whence.cli.shell.inputs import SQL_WORDS, Kind, kind_of
 from whence.cli.shell.questions import ask
 from whence.cli.tables import amount, print_rows
-from whence.errors import WhenceError
+from whence.cli.wording import in_shell
+from whence.errors import ParseError, WhenceError, did_you_mean
 from whence.model.schema import Column
 from whence.model.span import Source
 from whence.model.types import DOUBLE, STRING
@@ -46,16 +47,26 @@ class Shell:
                 case Kind.SQL:
                     self._sql(Source(NAME, text))
                 case Kind.DATALOG:
-                    self._say(self.db.rules(text, name=NAME))
+                    self._datalog(text)
         except WhenceError as error:
             self.complain(error)
 
     def complain(self, error: WhenceError) -> None:
         self.failed = True
-        first, _, rest = str(error).partition("\n")
+        first, _, rest = error.told(in_shell).partition("\n")
         self._errors.print(Text(first, style="bold red"), soft_wrap=True)
         if rest:
             self._errors.print(Text(rest), soft_wrap=True)
+
+    def _datalog(self, text: str) -> None:
+        try:
+            self._say(self.db.rules(text, name=NAME))
+        except ParseError as error:
+            # What is no SQL is taken for Datalog, and may have been meant to be SQL.
+            meant = did_you_mean(text.split(maxsplit=1)[0], SQL_WORDS)
+            if error.hint is not None or meant is None:
+                raise
+            raise ParseError(error.message, span=error.span, hint=meant) from None
 
     def _sql(self, source: Source) -> None:
         for step in steps(source):
@@ -72,7 +83,8 @@ class Shell:
         if commit is None:
             print_lines(self._console, "nothing changed")
             return
-        names = dict.fromkeys((*commit.inserted, *commit.deleted))
+        changed = {*commit.inserted, *commit.deleted}
+        names = [name for name in self.db.catalog().relations if name in changed]
         parts = [
             f"{name}{f' +{commit.inserted[name]:,}' if name in commit.inserted else ''}"
             f"{f' -{commit.deleted[name]:,}' if name in commit.deleted else ''}"

@@ -25,6 +25,7 @@ from whence.model.rules import Atom, Negation, rule_terms
 from whence.model.terms import Call, walk
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
+from whence.patience import check
 
 
 class View(NamedTuple):
@@ -212,6 +213,7 @@ def _run(
             is_fresh = view.relations in fresh
             if not inputs and not is_fresh:
                 continue
+            check()
             started, stored = time.perf_counter(), 0
             if is_fresh:
                 # One that is built reads all that is stored.

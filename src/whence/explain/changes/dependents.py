@@ -21,6 +21,7 @@ from whence.incremental.keyed import Key
 from whence.model.rules import Atom, Rule, literal_terms
 from whence.model.terms import Aggregate, Constant, Variable, variables
 from whence.model.types import Row
+from whence.patience import end_of_search
 
 # So many rows are followed together.
 _TOGETHER = 5_000
@@ -49,7 +50,7 @@ def dependents(
     evidence = backwards.evidence
     found: dict[str, Rows] = {table: RowSet(rows)}
     partly: set[str] = set()
-    end = time.monotonic() + seconds
+    end = end_of_search(seconds)
     for component in evidence.analysis.components:
         read = {literal.relation for rule in component.rules for literal in rule.body if isinstance(literal, Atom)}
         if not partly.isdisjoint(read):

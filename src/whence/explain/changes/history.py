@@ -11,9 +11,11 @@ from whence.engines.local.engine import LocalEngine
 from whence.errors import (
     DataError,
     EvaluationError,
+    Hint,
     StateError,
     TypeMismatchError,
     UnsupportedError,
+    Way,
     WhenceError,
 )
 from whence.explain.changes.feeds import added, change_after, change_in, inverse, kept, tables_under
@@ -27,7 +29,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Update
 from whence.session.draft import key_of
-from whence.session.history import Entry
+from whence.session.history import KEEPING, Entry
 from whence.session.session import Session
 from whence.session.waiting import WaitingEngine
 
@@ -120,7 +122,8 @@ def what_removed(session: Session, relation: Relation, row: Row, prove: Prove | 
     """The commit that removed a row which is not there any more."""
     if session.engine.counts(relation.name).get(row, 0) > 0:
         raise DataError(
-            f"{fact_text(relation.name, row)} is there: nothing removed it", hint="db.why(...) tells why it is there"
+            f"{fact_text(relation.name, row)} is there: nothing removed it",
+            hint=Hint("{} tells why it is there", (Way("why", "db.why(...)", (relation.name, row)),)),
         )
     entry = _last_change(session, relation, row, session.version)
     return _told(session, relation, row, entry, prove)
@@ -141,7 +144,7 @@ def _last_change(session: Session, relation: Relation, row: Row, version: int) -
     if was_there:
         raise StateError(
             f"{text} came before version {feed.since + 1}, and older changes are forgotten",
-            hint="keep more with connect(keep_versions=...)",
+            hint=Hint("keep more with {}", (KEEPING,)),
         )
     since = f" since version {feed.since + 1}, and older changes are forgotten" if feed.since else ""
     raise DataError(f"{text} was not there up to version {version}{since}", hint=later)

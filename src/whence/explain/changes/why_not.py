@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from whence.errors import DataError
+from whence.errors import DataError, Hint, Way
 from whence.explain.changes.attempts import Attempt, Attempts, Lack
 from whence.explain.changes.contents import Contents
 from whence.explain.changes.missing import Found, Search
@@ -158,7 +158,7 @@ def _check_absent(contents: Contents, relation: Relation, pattern: Pattern) -> N
     if there is not None:
         raise DataError(
             f"{fact_text(relation.name, there)} is there, so that nothing is missing",
-            hint="db.why(...) tells why it is there",
+            hint=Hint("{} tells why it is there", (Way("why", "db.why(...)", (relation.name, pattern)),)),
         )
 
 

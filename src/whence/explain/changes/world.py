@@ -15,6 +15,7 @@ from whence.explain.proofs.words import Pattern
 from whence.incremental.keyed import key_positions
 from whence.model.rules import Rule
 from whence.model.types import Row, Value
+from whence.patience import end_of_search
 
 
 class World:
@@ -45,7 +46,7 @@ class World:
         tables = (relation for name, relation in analysis.relations.items() if name not in self.rules)
         self.known = KnownValues(contents, tables, (rule for found in self.rules.values() for rule in found))
         self._steps = steps
-        self._end = time.monotonic() + seconds
+        self._end = end_of_search(seconds)
         self._assumed: dict[str, list[Row]] = {}
         self.assumed: frozenset[Fact] = frozenset()
         self._free: dict[Fact, frozenset[int]] = {}

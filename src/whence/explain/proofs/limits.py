@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from whence.patience import end_of_search
+
 _FEW_STEPS = 10_000
 
 
@@ -26,7 +28,7 @@ class Watch:
     def __init__(self, steps: int, seconds: float) -> None:
         self._steps = steps
         self._stride = 64 if steps > _FEW_STEPS else 1
-        self._end = time.monotonic() + seconds
+        self._end = end_of_search(seconds)
         self.is_over = False
 
     def step(self) -> bool:

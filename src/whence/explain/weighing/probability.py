@@ -12,6 +12,7 @@ from itertools import product
 from whence.errors import UnsupportedError
 from whence.explain.proofs.reasons import Fact
 from whence.explain.weighing.cone import Absent, Cone, Node, derived
+from whence.patience import end_of_search
 from whence.semirings.bdd import Bdd, Diagram
 from whence.semirings.depth_first import leaf_order
 from whence.semirings.evaluate import evaluate
@@ -103,7 +104,7 @@ def _sampled(
     uncertain: Mapping[Fact, float], trial: Trial, never: Collection[Fact], seconds: float, seed: int
 ) -> Probability:
     """The share of random worlds with the row, and Hoeffding's bound on how far it can be from the truth."""
-    end = time.monotonic() + seconds
+    end = end_of_search(seconds)
     hits = tries = 0
     for gone in _worlds(list(uncertain), list(uncertain.values()), random.Random(seed)):  # noqa: S311 - no secret
         tries += 1

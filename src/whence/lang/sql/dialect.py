@@ -17,7 +17,7 @@ from sqlglot.errors import TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from whence.errors import ParseError, UnsupportedError, did_you_mean
+from whence.errors import Hint, ParseError, UnsupportedError, Way, did_you_mean
 from whence.lang.sql.positions import locate, note_last_word
 from whence.model.span import Source, Span
 
@@ -173,11 +173,11 @@ def _lower(description: str) -> str:
     return description[:1].lower() + description[1:].rstrip(".")
 
 
-def _slip(tokens: list[Token]) -> str | None:
+def _slip(tokens: list[Token]) -> str | Hint | None:
     """A hint for what people often type."""
     word = tokens[0].text.lower()
     if word == "." or any(a.text == ":" and b.text == "-" and a.end + 1 == b.start for a, b in pairwise(tokens)):
-        return "this looks like Datalog: use db.rules(...) or a .dl file"
+        return Hint("this looks like Datalog: use {}", (Way("rules", "db.rules(...) or a .dl file"),))
     if tokens[0].token_type is TokenType.VAR:
         return did_you_mean(word, ("select", "create", "insert", "delete", "drop", "with", "values"))
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from whence.errors import UnsupportedError
+from whence.errors import Hint, UnsupportedError, Way
 from whence.lang.sql.changes import delete, insert
 from whence.lang.sql.dialect import first_word, room_to_descend, statements
 from whence.lang.sql.known import Known
@@ -45,7 +45,7 @@ def _statement(tree: exp.Expr, known: Known, source: Source, span: Span) -> Stat
             raise UnsupportedError(
                 "a query on its own is not a statement here",
                 span=first_word(span),
-                hint="use db.query(...), or CREATE VIEW ... AS it",
+                hint=Hint("use {}, or CREATE VIEW ... AS it", (Way("query", "db.query(...)"),)),
             )
     raise UnsupportedError(
         f"whence does not know the statement {first_word(span).text.upper()}",

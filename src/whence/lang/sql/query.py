@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import ArityError, TypeMismatchError, UnsupportedError
+from whence.errors import ArityError, Hint, TypeMismatchError, UnsupportedError, Way
 from whence.functions.typing import Typed, common_type
 from whence.lang.sql.block import Block
 from whence.lang.sql.column_lists import renamed
@@ -94,7 +94,10 @@ def _refuse_limit(lowering: Lowering, query: exp.Expr) -> None:
         raise UnsupportedError(
             "LIMIT is not supported in a view",
             span=lowering.span(limit),
-            hint="rows beyond the limit would have to come back as others leave; use db.query(...) on the view",
+            hint=Hint(
+                "rows beyond the limit would have to come back as others leave; use {} on the view",
+                (Way("query", "db.query(...)"),),
+            ),
         )
     if order is not None:
         lowering.notices.append(f"ORDER BY in {lowering.view!r} is ignored: a view has no order")

@@ -10,7 +10,7 @@ from whence.engines.local.recursive.journal import Journal
 from whence.network.diagrams.holding import BEFORE, DIAGRAM, WIDTH, add, link_again, put, replace
 from whence.network.diagrams.layout import FALSE, NONE, Array
 from whence.network.diagrams.shared import SharedDiagrams
-from whence.network.diagrams.walks import clear
+from whence.network.diagrams.walks import over
 
 FEW_ROWS = 1 << 6
 
@@ -62,13 +62,12 @@ class HeldDiagrams:
         levels = self._shared.levels_gone(ids)
         if not len(levels):
             return []
-        listed = self._shared.over(levels)
-        memo = self._shared.leave_out(levels, listed)
         self._prepare(np.empty(0, np.int32))
-        self._follow_branches()
         gone = np.empty(len(self._held), np.int32)
-        count = replace(self._held, self._first, self._changed, self._counts, listed, memo, gone)
-        clear(memo, listed)
+        with self._shared.listed(over, levels) as listed:
+            memo = self._shared.leave_out(levels, listed)
+            self._follow_branches()
+            count = replace(self._held, self._first, self._changed, self._counts, listed, memo, gone)
         left: list[int] = gone[:count].tolist()
         return left
 

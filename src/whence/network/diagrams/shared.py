@@ -7,7 +7,8 @@ those that hold them for rows (see `held`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from whence.network.diagrams.layout import (
     with_levels,
 )
 from whence.network.diagrams.operations import combine, find_again
-from whence.network.diagrams.walks import build, clear, flatten, leave_out, move, over, under
+from whence.network.diagrams.walks import build, clear, flatten, leave_out, move, under
 
 FEW_BRANCHES = 1 << 8
 FEW_LEVELS = 1 << 6
@@ -74,14 +75,9 @@ class SharedDiagrams:
         levels = self.levels_gone(ids)
         if not len(levels):
             return diagrams
-        listed = self._listed(under, diagrams)
-        left = self.leave_out(levels, listed)[diagrams]
-        clear(self.branches.memo, listed)
+        with self.listed(under, diagrams) as listed:
+            left = self.leave_out(levels, listed)[diagrams]
         return np.where(left == NONE, diagrams, left)
-
-    def over(self, levels: Array) -> Array:
-        """The branches that lead to leaves of these levels, in ascending order; they are marked in the memo."""
-        return self._listed(over, levels)
 
     def leave_out(self, levels: Array, listed: Array) -> Array:
         """The memo, with what is left of the branches of a list."""
@@ -98,14 +94,13 @@ class SharedDiagrams:
 
     def flat(self, diagrams: Array) -> tuple[list[int], Long, Array]:
         """The ids of all leaves from the top, triples from the bottom, and the reference of each diagram to them."""
-        listed = self._listed(under, diagrams)
-        levels = np.unique(self.branches.rows[listed, LEVEL])
-        by_level = np.empty(len(self._ids), np.int32)
-        by_level[levels] = np.arange(len(levels))
-        numbers = np.empty((len(listed), 3), np.int64)
-        flatten(self.branches, by_level, listed, numbers)
-        references = np.where(diagrams < FIRST_BRANCH, diagrams, self.branches.memo[diagrams])
-        clear(self.branches.memo, listed)
+        with self.listed(under, diagrams) as listed:
+            levels = np.unique(self.branches.rows[listed, LEVEL])
+            by_level = np.empty(len(self._ids), np.int32)
+            by_level[levels] = np.arange(len(levels))
+            numbers = np.empty((len(listed), 3), np.int64)
+            flatten(self.branches, by_level, listed, numbers)
+            references = np.where(diagrams < FIRST_BRANCH, diagrams, self.branches.memo[diagrams])
         return [self._ids[level] for level in levels.tolist()], numbers, references
 
     def built(self, ids: Sequence[int], numbers: Long) -> Array:
@@ -120,6 +115,17 @@ class SharedDiagrams:
     def arrange(self, order: Sequence[int]) -> None:
         """Leaves come in this order from the top, others below in the order that they had."""
         self._move(order)
+
+    @contextmanager
+    def listed(self, walk: Callable[[Branches, Array, Array], int], start: Array) -> Iterator[Array]:
+        """The branches that a walk lists, in ascending order, for as long as the memo is about them."""
+        listed = np.empty(self.branches.used[0], np.int32)
+        listed = listed[: walk(self.branches, start, listed)].copy()
+        try:
+            listed.sort()
+            yield listed
+        finally:
+            clear(self.branches.memo, listed)
 
     def fill(self, work: Callable[[int], int], end: int) -> None:
         """Work up to an end, with more room whenever it stops before."""
@@ -143,25 +149,19 @@ class SharedDiagrams:
         self.fill(lambda start: build(self.branches, levels, numbers, results, start), len(numbers))
         return results
 
-    def _listed(self, walk: Callable[[Branches, Array, Array], int], start: Array) -> Array:
-        listed = np.empty(self.branches.used[0], np.int32)
-        listed = listed[: walk(self.branches, start, listed)].copy()
-        listed.sort()
-        return listed
-
     def _move(self, order: Collection[int]) -> None:
         diagrams = np.concatenate([np.empty(0, np.int32), *(each.diagrams() for each in self._holding)])
-        listed = self._listed(under, diagrams)
-        used = set(np.unique(self.branches.rows[listed, LEVEL]).tolist())
-        kept = (each for level, each in enumerate(self._ids) if each not in self._gone or level in used)
-        ids = list(dict.fromkeys((*order, *kept)))
-        levels = {each: level for level, each in enumerate(ids)}
-        new_levels = np.array([levels.get(each, NONE) for each in self._ids], np.int32)
-        target = new_branches(_room_for(len(listed)), max(FEW_LEVELS, 2 * len(ids)))
-        at = 0
-        while (at := move(self.branches, target, new_levels, listed, at)) < len(listed):
-            target = _larger(target)
-        numbers = self.branches.memo
+        with self.listed(under, diagrams) as listed:
+            used = set(np.unique(self.branches.rows[listed, LEVEL]).tolist())
+            kept = (each for level, each in enumerate(self._ids) if each not in self._gone or level in used)
+            ids = list(dict.fromkeys((*order, *kept)))
+            levels = {each: level for level, each in enumerate(ids)}
+            new_levels = np.array([levels.get(each, NONE) for each in self._ids], np.int32)
+            target = new_branches(_room_for(len(listed)), max(FEW_LEVELS, 2 * len(ids)))
+            at = 0
+            while (at := move(self.branches, target, new_levels, listed, at)) < len(listed):
+                target = _larger(target)
+            numbers = self.branches.memo.copy()
         numbers[:FIRST_BRANCH] = range(FIRST_BRANCH)
         self.branches, self._ids, self._levels = target, ids, levels
         for each in self._holding:

@@ -42,6 +42,11 @@ export function listen() {
       if (commit.version > state.database.version) await follow(commit);
     });
   });
+  source.addEventListener("version", (event) => {
+    inTurn(async () => {
+      if (JSON.parse(event.data).version > state.database.version) await refresh();
+    });
+  });
   source.addEventListener("missed", (event) => {
     const { after, before } = JSON.parse(event.data);
     inTurn(async () => {

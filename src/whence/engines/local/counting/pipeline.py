@@ -15,6 +15,7 @@ from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe,
 from whence.model.schema import Relation
 from whence.model.terms import Term
 from whence.model.types import Row
+from whence.patience import check
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Pipeline:
         stages = self._stages
         stack: list[tuple[int, Iterator[Batch]]] = [(done, _pieces(start))]
         while stack:
+            check()
             depth, batches = stack[-1]
             batch = next(batches, None)
             if batch is None:

@@ -32,6 +32,7 @@ from whence.engines.local.forest.missing import postpone, take_up
 from whence.engines.local.forest.tuples import find_or_add, let_find
 from whence.engines.local.forest.walking import (
     ANSWERED,
+    BREATH,
     CALLED,
     COMPUTED,
     DECIDED,
@@ -45,6 +46,7 @@ from whence.engines.local.forest.walking import (
     NEEDS_ROOM,
     NEEDS_VALUES,
     NEXT_PLAN,
+    NODES_PER_BREATH,
     PLAN,
     QUEUED,
     RESUMED,
@@ -171,6 +173,9 @@ def grow(
                     return TO_BE_DIVIDED
             if walk[DONE] == walk[QUEUED] and not call_group(nodes, rules.shape[PASSED_ON], waiting, queue, walk):
                 return FINISHED
+            if walk[DONE] >= walk[BREATH]:
+                walk[BREATH] = walk[DONE] + NODES_PER_BREATH
+                return NEEDS_ROOM
             if not has_room_in_indexes(index_state):
                 return NEEDS_ROOM
             node = queue[walk[DONE]]

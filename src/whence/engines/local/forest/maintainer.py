@@ -50,6 +50,7 @@ from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
+from whence.patience import check
 
 # A forest is packed when most of its derivations are lost, but not for a few.
 _WORTH_PACKING = 1 << 16
@@ -238,6 +239,7 @@ class ForestMaintainer(ProofForest):
 
     def _go_on(self, end: int, walk: Array) -> None:
         """Give a walk what it stopped for, so that it can go on. Raises where there is no going on."""
+        check()
         if end == NEEDS_ROOM:
             self._more_room()
         elif end == OVERFLOWS:

@@ -27,6 +27,9 @@ INPUTS, DECIDED, CALLED = range(18, 21)
 # many nodes are noted with what they were before, and how often a node was taken from the heap; ROUNDS bounds that, for
 # each node that there is. In the end, how many rows come and go.
 FOUND, CURRENT, USE, HEAP, NOTES, TAKEN, ROUNDS, DIFFERING = range(21, 29)
+# How many nodes are joined when a kernel next comes up for air, although it has all it needs: only then can other
+# threads go on, and what nobody waits for be given up.
+BREATH = 29
 
 # Phases: rows go, the dead are proved again and spread, and what comes grows.
 MARKING, PROVING, SPREADING, GROWING = range(4)
@@ -34,8 +37,11 @@ MARKING, PROVING, SPREADING, GROWING = range(4)
 # Why a kernel returns. It WAITS when all is done but for values that it misses, and NEEDS_VALUES when those are many.
 FINISHED, NEEDS_ROOM, NEEDS_VALUES, WAITS, TO_BE_DIVIDED, OUT_OF_BOUNDS, ENDLESS, OVERFLOWS = range(8)
 
-_BEGINNING = np.zeros(DIFFERING + 1, np.int64)
+NODES_PER_BREATH = 1 << 13
+
+_BEGINNING = np.zeros(BREATH + 1, np.int64)
 _BEGINNING[[NEXT_PLAN, USE]] = NOTHING
+_BEGINNING[BREATH] = NODES_PER_BREATH
 
 
 def new_walk() -> Array:

@@ -24,6 +24,7 @@ from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import Delta
+from whence.patience import check
 
 # A row, or the group terms of one.
 Place: TypeAlias = tuple[str, Row]
@@ -98,6 +99,7 @@ class EagerAbsorption(Strategy):
 
     def _finish(self) -> Mapping[str, Delta]:
         while self._queue or self._heap:
+            check()
             if self._queue:
                 self._propagate(*self._queue.popleft())
             else:

@@ -29,6 +29,7 @@ from whence.engines.reference.fixpoint import Limits
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
+from whence.patience import check
 
 
 class Walks(Strategy):
@@ -195,6 +196,7 @@ class Walks(Strategy):
 
     def _spread(self) -> None:
         while self._queue or self._heap:
+            check()
             if self._queue:
                 fact = self._queue.popleft()
                 if fact.visible:

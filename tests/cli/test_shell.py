@@ -146,6 +146,18 @@ def test_a_file_is_read(piped: Piped) -> None:
             ),
         ),
         ("p(x) :- q(y).\n", "x"),
+        # What nobody knows does not take in what comes after it.
+        (
+            "SELEC 1;\n",
+            (
+                "expected '(' after 'SELEC', found '1'\n"
+                " --> <shell>:1:7\n"
+                "  |\n"
+                "1 | SELEC 1;\n"
+                "  |       ^\n"
+                "hint: did you mean 'select'?\n"
+            ),
+        ),
     ],
 )
 def test_mistakes_are_told_and_the_shell_goes_on(piped: Piped, text: str, words: str) -> None:
@@ -156,8 +168,10 @@ def test_mistakes_are_told_and_the_shell_goes_on(piped: Piped, text: str, words:
 
 
 def test_a_directory_is_changed(piped: Piped) -> None:
-    piped(f"{PROGRAM}INSERT INTO link VALUES ('c', 'd');\n", "state")
-    code, out, _ = piped(".removed reachable a d\n.why reachable a d\n", "state")
+    _, _, err = piped(f"{PROGRAM}INSERT INTO link VALUES ('c', 'd');\n", "state")
+    assert err == "note: there was no database in state; this is a new one\n"
+    code, out, err = piped(".removed reachable a d\n.why reachable a d\n", "state")
+    assert "note:" not in err
     assert code == 1 and "reachable('a', 'd')" in out
     with whence.connect("state") as db:
         assert ("a", "d") in db.rows("reachable")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -73,3 +74,16 @@ def test_a_failing_statement_changes_nothing(spark: SparkSession) -> None:
         with pytest.raises(whence.DataError, match="key"):
             db.execute("INSERT INTO picked SELECT a, 1 FROM item")
         assert (db.rows("item"), db.rows("picked"), db.version) == ({("x", 1), ("y", 2)}, set(), before)
+
+
+def test_a_view_that_becomes_a_set_loses_all_copies(spark: SparkSession) -> None:
+    """Its feed, read from before, comes to what is there."""
+    with whence.connect(spark) as db:
+        db.execute("CREATE TABLE item(a INT NOT NULL, b INT NOT NULL); CREATE VIEW of_b AS SELECT b FROM item")
+        db.insert("item", [(1, 7), (2, 7), (3, 8), (4, 9), (5, 9)])
+        db.execute("CREATE OR REPLACE VIEW of_b AS SELECT DISTINCT b FROM item WHERE b > 7")
+        counts: Counter[int] = Counter()
+        for change in db.changes("of_b").to_pylist():
+            counts[change["b"]] += 1 if change["_change_type"] == "insert" else -1
+        assert +counts == {8: 1, 9: 1}
+        assert -counts == {}

@@ -4,7 +4,7 @@ compared with what trying everything gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from random import Random
 
@@ -46,7 +46,7 @@ class Evidence(SparkEvidence):
         super().__init__(engine, analysis, FUNCTIONS)
         self._simulated = engine
 
-    def _with_ids(self, name: str, ids: frozenset[int]) -> list[Row]:
+    def _fetch_with_ids(self, name: str, ids: Collection[int]) -> list[Row]:
         number = row_ids(name, self.analysis.relations[name])
         return [row for row, count in self._simulated.seen(name).items() if count > 0 and number(row) in ids]
 

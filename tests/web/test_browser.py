@@ -134,6 +134,27 @@ def test_why_from_a_row_and_what_it_rests_on(window: Window) -> None:
     )
 
 
+def test_what_was_typed_stays_and_old_answers_go(window: Window, db: Database) -> None:
+    with serve(db, port=0) as page:
+        window.open(page.url)
+        window.click('#question input[value="why"] + span')
+        window.type("#question .field:nth-of-type(1) input", "d")
+        window.type("#question .field:nth-of-type(2) input", "a", Keys.ENTER)
+        window.see("#answer .problem pre", "hint: “Why not?” tells what is missing")
+        # A table that comes meanwhile is shown, and takes nothing away.
+        db.execute("CREATE TABLE later(x INT)")
+        window.see(node("later"))
+        window.see("#question .field:nth-of-type(1) input", "d")
+        window.click('#question input[value="why-not"] + span')
+        window.gone("#answer .problem")
+        window.see("#question .field:nth-of-type(2) input", "a")
+        window.click("#question button.main")
+        window.see("#answer p", "One row is missing:")
+        db.execute("DROP TABLE later")
+        window.gone(node("later"))
+        window.see("#answer p", "One row is missing:")
+
+
 @pytest.mark.usefixtures("page")
 def test_why_not_and_then_what_if(window: Window, db: Database) -> None:
     before = db.version

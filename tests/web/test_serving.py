@@ -155,12 +155,14 @@ def test_the_command_beside_a_process_that_commits(tmp_path: Path, capsys: pytes
 def test_targets_that_cannot_be_served(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "one.sql").write_text("CREATE TABLE t(x INT)")
+    (tmp_path / "on_spark" / "commits").mkdir(parents=True)
     for arguments, words in {
         ("empty",): "there is no database in",
         ("none.sql",): "there is no file",
         ("one.sql", "--engine", "spark"): "a program is run in memory, and --engine is for a directory",
         ("empty", "--changes", "one.sql"): "--changes are for a program",
         ("one.sql", "--token", "short"): "a token has at least 16 letters",
+        ("on_spark",): f"is one on Spark\nhint: whence serve {tmp_path}/on_spark --engine spark",
     }.items():
         assert main(["serve", str(tmp_path / arguments[0]), *arguments[1:]]) == 1
         assert words in capsys.readouterr().err

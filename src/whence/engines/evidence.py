@@ -82,8 +82,8 @@ class Evidence(Protocol):
     def stored(self, relation: str, row: Row) -> Sequence[Derivation] | None:
         """Every derivation of a row, where the engine keeps them all; else None."""
 
-    def basis(self, relation: str, row: Row) -> Mapping[str, Readable] | None:
-        """Rows from below that suffice for a row of a recursive view, where the engine keeps those beside it.
+    def bases(self, facts: Sequence[tuple[str, Row]]) -> Sequence[Mapping[str, Readable] | None]:
+        """For each row of a recursive view, rows from below that suffice for it; None where the engine keeps none.
 
         They are all that there is of the relations that the component joins.
         """

@@ -66,8 +66,9 @@ class Feed:
             raise RefusedError(503, f"{self._listeners} pages are listening already", "close some of them")
 
     async def events(self, since: int | None) -> AsyncIterator[str]:
-        """Server-sent events: `hello` with the version, `commit` for each after `since`, `missed` for a gap, and `version`
-        where the last ones changed no rows: definitions did, perhaps.
+        """Server-sent events: `hello` with the version, `commit` for each after `since`, `missed` for a gap.
+
+        Where the last commits changed no rows, but perhaps definitions, there is `version`.
         """
         self._listeners += 1
         try:

@@ -11,6 +11,7 @@ import whence
 from tests.explain.proofs.helpers import check, check_all
 from whence.cluster import journal
 from whence.cluster.database import SparkDatabase
+from whence.engines.spark import proving
 from whence.engines.spark.paging import Paging
 from whence.errors import UnsupportedError
 
@@ -78,5 +79,8 @@ def test_views_on_the_cluster_are_looked_up_and_not_read(spark: SparkSession) ->
             proof = db.why(view, row)
             check(db, proof)
             assert proof.complete
+        # Of many numbers, rows are found by a join.
+        with mock.patch.object(proving, "LISTED", 1):
+            check(db, db.why("open_way", ("n0", "n11")))
         with pytest.raises(UnsupportedError, match="more rows than should be brought to the driver"):
             db.why("open_way", (None, None))

@@ -99,8 +99,9 @@ class LocalEvidence:
         uses = forest.reader().derivations(node)
         return None if uses is None else [_derivation(forest, use) for use in uses]
 
-    def basis(self, relation: str, row: Row) -> None:  # noqa: ARG002 - rows have derivations here
-        return None
+    def bases(self, facts: Sequence[tuple[str, Row]]) -> Sequence[None]:
+        # Rows have derivations here.
+        return [None] * len(facts)
 
     def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> Dependents | None:
         forest = self._forest(component.relations[0])

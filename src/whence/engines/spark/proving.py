@@ -6,17 +6,19 @@ is then found among those, in this process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyspark.sql.functions as F
 
 from whence.engines.engine import Functions
 from whence.engines.evidence import Derivation, Rows, RowsMissingError, T
 from whence.engines.local.store import Key, Store
+from whence.engines.spark.fetching import LISTED
 from whence.engines.spark.paging import TooLargeError
 from whence.engines.spark.registry import readable
-from whence.engines.spark.supported import Supported
+from whence.engines.spark.supported import Support, Supported
 from whence.engines.spark.tuple_ids import UNKNOWN, UNPROVED, row_ids, tuple_id
 from whence.engines.spark.types import rows_from_arrow
 from whence.errors import UnsupportedError
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from whence.analysis.components import Component
     from whence.engines.spark.engine import SparkEngine
 
-# Of more, a query would be too long.
-_MOST_IDS = 2_000
+# What stands in a support that tells nothing.
+_NO_IDS = {UNKNOWN, UNPROVED}
 
 
 class SparkEvidence:
@@ -39,7 +41,9 @@ class SparkEvidence:
         self._engine = engine
         self.analysis = analysis
         self.functions = functions
-        self._components = {name: each for each in analysis.components for name in each.relations}
+        self._joined = {
+            name: joined for each in analysis.components for name in each.relations if (joined := _joined(each))
+        }
         self._is_looking = False
         # Whether what is missing is fetched on the spot: what several looks miss together may be too much.
         self._one_by_one = False
@@ -56,15 +60,23 @@ class SparkEvidence:
     def stored(self, relation: str, row: Row) -> None:  # noqa: ARG002 - derivations are not kept
         return None
 
-    def basis(self, relation: str, row: Row) -> Mapping[str, Store] | None:
+    def bases(self, facts: Sequence[tuple[str, Row]]) -> list[Mapping[str, Store] | None]:
+        supports = self.gather(lambda: [self._support(*fact) for fact in facts])
+        wanted: dict[str, set[int]] = {}
+        for (relation, _), support in zip(facts, supports, strict=True):
+            for name in self._joined[relation] if support else ():
+                wanted.setdefault(name, set()).update(support)
+        numbered = {name: self._with_ids(name, ids) for name, ids in sorted(wanted.items())}
+        return [
+            {name: Store(_numbered(numbered[name], support)) for name in self._joined[relation]} if support else None
+            for (relation, _), support in zip(facts, supports, strict=True)
+        ]
+
+    def _support(self, relation: str, row: Row) -> Support:
+        """The ids of the rows that a row rests on; none where that is not known, or does not tell."""
         state = self._engine.registry[relation]
-        support = self.gather(lambda: state.get(row)) if isinstance(state, Supported) else None
-        if not support or not {UNKNOWN, UNPROVED}.isdisjoint(support) or len(support) > _MOST_IDS:
-            return None
-        joined, negated = self._reads(relation)
-        if joined & negated:
-            return None
-        return {name: Store(dict.fromkeys(self._with_ids(name, frozenset(support)), 1)) for name in sorted(joined)}
+        support = state.get(row) if isinstance(state, Supported) and relation in self._joined else None
+        return () if support is None or not _NO_IDS.isdisjoint(support) else support
 
     def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> None:  # noqa: ARG002 - by rows
         return None
@@ -118,28 +130,45 @@ class SparkEvidence:
         registry = self._engine.registry
         return sum(registry[name].base.misses for name in self.analysis.relations)
 
-    def _reads(self, relation: str) -> tuple[set[str], set[str]]:
-        """The relations from below that a component joins, and those that it negates."""
-        component = self._components[relation]
-        literals = [literal for rule in component.rules for literal in rule.body]
-        joined = {literal.relation for literal in literals if isinstance(literal, Atom)}
-        negated = {literal.atom.relation for literal in literals if isinstance(literal, Negation)}
-        return joined - set(component.relations), negated
-
-    def _with_ids(self, name: str, ids: frozenset[int]) -> list[Row]:
+    def _with_ids(self, name: str, ids: Collection[int]) -> dict[int, list[Row]]:
         """The rows of a relation that have one of the numbers."""
         relation, state = self.analysis.relations[name], self._engine.registry[name]
         number = row_ids(name, relation)
         if state.base.segments is None or state.base.whole() is not None:
-            return [
-                row
-                for row, count in readable(state, relation).matching((), ()).items()
-                if count > 0 and number(row) in ids
-            ]
-        columns = [F.col(f"c{position}") for position in range(relation.arity)]
-        frame = self._engine.frame(name).where("n > 0").where(tuple_id(name, columns).isin(list(ids)))
-        with self._engine.phase(name, "fetch what a proof rests on"):
-            return list(rows_from_arrow(frame.toArrow(), relation))
+            counts = readable(state, relation).matching((), ())
+            rows = [row for row, count in counts.items() if count > 0]
+        else:
+            rows = self._fetch_with_ids(name, ids)
+        numbered: dict[int, list[Row]] = {}
+        for row in rows:
+            identity = number(row)
+            if identity in ids:
+                numbered.setdefault(identity, []).append(row)
+        return numbered
+
+    def _fetch_with_ids(self, name: str, ids: Collection[int]) -> list[Row]:
+        relation = self.analysis.relations[name]
+        identity = tuple_id(name, [F.col(f"c{position}") for position in range(relation.arity)])
+        frame = self._engine.frame(name).where("n > 0")
+        if len(ids) <= LISTED:
+            found = frame.where(identity.isin(list(ids)))
+        else:
+            listed = self._engine.spark.createDataFrame(pa.table({"id": pa.array(ids, pa.int64())}))
+            found = frame.join(F.broadcast(listed), identity == F.col("id"), "left_semi")
+        with self._engine.phase(name, "fetch what proofs rest on"):
+            return list(rows_from_arrow(found.toArrow(), relation))
+
+
+def _joined(component: Component) -> list[str]:
+    """The relations from below that a recursive component joins; none if it negates one of them as well."""
+    literals = [literal for rule in component.rules for literal in rule.body]
+    joined = {literal.relation for literal in literals if isinstance(literal, Atom)} - set(component.relations)
+    negated = {literal.atom.relation for literal in literals if isinstance(literal, Negation)}
+    return [] if joined & negated else sorted(joined)
+
+
+def _numbered(rows: Mapping[int, Sequence[Row]], support: Support) -> dict[Row, int]:
+    return {row: 1 for identity in support for row in rows.get(identity, ())}
 
 
 class SparkContents:

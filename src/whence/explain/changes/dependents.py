@@ -19,7 +19,7 @@ from whence.explain.changes.contents import Contents, LimitReachedError
 from whence.explain.proofs.backwards import Backwards
 from whence.incremental.keyed import Key
 from whence.model.rules import Atom, Rule, literal_terms
-from whence.model.terms import Aggregate, Constant, Variable, variables
+from whence.model.terms import Aggregate, Variable, Wildcard, variables
 from whence.model.types import Row
 from whence.patience import end_of_search
 
@@ -191,6 +191,6 @@ def _seen(rule: Rule, place: int) -> tuple[int, ...] | None:
     seen = tuple(
         at
         for at, term in enumerate(atom.terms)
-        if isinstance(term, Constant) or (isinstance(term, Variable) and named[term.name] > 1)
+        if not isinstance(term, Wildcard) and not (isinstance(term, Variable) and named[term.name] == 1)
     )
     return None if len(seen) == len(atom.terms) else seen

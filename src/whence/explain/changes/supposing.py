@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from whence.analysis.components import Component
-from whence.engines.evidence import Contents, Derivation, Evidence, Readable, Rows, T
+from whence.engines.evidence import Contents, Derivation, Evidence, Rows, T
 from whence.engines.local.store import Store
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.limits import Limits
@@ -60,8 +60,8 @@ class Supposed:
     def stored(self, relation: str, row: Row) -> None:  # noqa: ARG002
         return None
 
-    def basis(self, relation: str, row: Row) -> Mapping[str, Readable] | None:  # noqa: ARG002
-        return None
+    def bases(self, facts: Sequence[Fact]) -> Sequence[None]:
+        return [None] * len(facts)
 
     def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> None:  # noqa: ARG002
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
-from whence.engines.evidence import Derivation
+from whence.engines.evidence import Derivation, Readable
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.limits import Limits, Watch
 from whence.explain.proofs.reasons import BASE, OPEN, Fact, Kind, Reason, distinct, needs
@@ -43,12 +43,12 @@ class _Proving:
         self.reasons.update(dict.fromkeys(facts[len(within) :], OPEN))
         gather = self._backwards.evidence.gather
         found = gather(lambda: [self._reason(fact) for fact in within])
+        self.reasons.update((fact, reason) for fact, reason in zip(within, found, strict=True) if reason is not None)
         explained = [*facts]
-        for fact, reason in zip(within, found, strict=True):
-            if reason is not None:
-                self.reasons[fact] = reason
-            elif fact not in self.reasons:
-                explained += self._search_for(fact)
+        sought = [fact for fact in within if fact not in self.reasons]
+        for fact, basis in zip(sought, self._backwards.evidence.bases(sought), strict=True):
+            if fact not in self.reasons:
+                explained += self._search_for(fact, basis)
         return explained
 
     def _reason(self, fact: Fact) -> Reason | None:
@@ -91,8 +91,8 @@ class _Proving:
         kind = Kind.AGGREGATE if self._backwards.is_aggregated(relation) else Kind.RULE
         return Reason(kind, 1, distinct(ways))
 
-    def _search_for(self, fact: Fact) -> Iterable[Fact]:
-        proved = self._proved(fact)
+    def _search_for(self, fact: Fact, basis: Mapping[str, Readable] | None) -> Iterable[Fact]:
+        proved = self._proved(fact, basis)
         if fact not in proved:
             self.reasons[fact] = OPEN
             return ()
@@ -101,9 +101,8 @@ class _Proving:
             self.reasons.setdefault(each, self._recursive(each[0], ways))
         return found
 
-    def _proved(self, fact: Fact) -> Mapping[Fact, tuple[Derivation, ...]]:
+    def _proved(self, fact: Fact, basis: Mapping[str, Readable] | None) -> Mapping[Fact, tuple[Derivation, ...]]:
         """What a search has proved, the row among it if there is a proof within the limits."""
-        basis = self._backwards.evidence.basis(*fact)
         if basis is not None:
             replay = self._backwards.evidence.gather(lambda: self._replayed(Replay(self._backwards, fact, basis=basis)))
             if fact in replay.proved:

@@ -20,9 +20,28 @@ const KINDS = [
 ];
 let current = { kind: "why", relation: null, row: [] };
 let sqlText = "";
+// What is typed so far goes into `current`, before the form is made anew.
+let remember = () => undefined;
+let drawnFor = "";
 
 export function startAsk() {
-  on("database", () => draw());
+  on("database", ({ relations }) => {
+    // Nobody who is typing is disturbed by a commit that leaves the fields as they are.
+    const shape = JSON.stringify(relations.map(({ name, kind, columns }) => [name, kind, columns]));
+    if (shape === drawnFor) return;
+    drawnFor = shape;
+    remember();
+    draw();
+  });
+}
+
+function choose(kind) {
+  remember();
+  current = { ...current, kind };
+  draw();
+  // An answer to another question would be taken for one to this.
+  show(byId("answer"));
+  byId("question").querySelector("input[type=radio]:checked").focus();
 }
 
 /** Ask a question from somewhere else on the page, at once. */
@@ -53,7 +72,7 @@ function draw() {
   }
   const choices = KINDS.map(({ kind, word }) =>
     h("label", { class: "choice" },
-      h("input", { type: "radio", name: "kind", value: kind, checked: kind === current.kind, onchange: () => { current = { ...current, kind }; draw(); focusChoice(); } }),
+      h("input", { type: "radio", name: "kind", value: kind, checked: kind === current.kind, onchange: () => choose(kind) }),
       h("span", {}, word)));
   const { help } = KINDS.find(({ kind }) => kind === current.kind);
   const { fields, submit } = forms[current.kind]();
@@ -66,10 +85,6 @@ function draw() {
     h("p", { class: "help" }, help),
     ...fields,
     h("button", { type: "submit", class: "main" }, "Ask")));
-}
-
-function focusChoice() {
-  byId("question").querySelector("input[type=radio]:checked").focus();
 }
 
 const forms = {
@@ -86,13 +101,14 @@ const forms = {
 function rowForm(kinds, answer) {
   const fields = new RowFields();
   const wanted = current.relation ?? state.selected;
-  const choose = (name, row = []) => {
+  const take = (name, row = []) => {
     current = { ...current, relation: name, row };
     fields.choose(state.byName.get(name), row);
   };
-  const choice = relationChoice(kinds, wanted, (name) => choose(name));
+  const choice = relationChoice(kinds, wanted, (name) => take(name));
   if (!choice.value) return { fields: [nothing("There is no table to ask about.")], submit: async () => null };
-  choose(choice.value, choice.value === wanted ? current.row : []);
+  take(choice.value, choice.value === wanted ? current.row : []);
+  remember = () => { current = { ...current, relation: choice.value, row: fields.typed() }; };
   return {
     fields: [h("p", { class: "row" }, choice, fields.place)],
     submit: () => answer({ relation: choice.value, row: fields.read() }),
@@ -103,6 +119,7 @@ function sqlForm() {
   const submit = () => byId("question").querySelector("form").requestSubmit();
   const example = sqlText || `SELECT * FROM ${quoted(state.selected)} LIMIT 10`;
   const { field, place } = sqlField(example, submit);
+  remember = () => { if (field.value !== example) sqlText = field.value; };
   return {
     fields: [place],
     submit: async () => {
@@ -151,6 +168,10 @@ function changesForm() {
   const given = current.changes ?? (current.row?.length ? [{ change: "delete", relation: current.relation, row: current.row }] : []);
   if (given.length) for (const { change, relation, row } of given) add(change, relation, row);
   else add("delete", state.byName.get(state.selected)?.kind === "table" ? state.selected : tables[0].name, []);
+  remember = () => {
+    const changes = lines.map(({ what, choice, fields }) => ({ change: what.value, relation: choice.value, row: fields.typed() }));
+    current = { ...current, changes };
+  };
   const more = h("button", { type: "button", class: "quiet", onclick: () => add("insert", tables[0].name, []) }, "+ another change");
   return {
     fields: [list, h("p", {}, more)],
@@ -189,7 +210,7 @@ function happened(answer) {
   return [
     h("h3", {}, `Why did this row of ${answer.relation} ${answer.came ? "come" : "go"}?`),
     causes.length ? h("p", {}, "Because of: ", ...causes) : null,
-    h("pre", { class: "definition", tabindex: "0", "aria-label": "What happened" }, answer.text),
+    h("pre", { class: "definition drawn", tabindex: "0", "aria-label": "What happened" }, answer.text),
   ];
 }
 

@@ -47,8 +47,9 @@ export class RowFields {
     return values;
   }
 
-  focus() {
-    this.inputs[0]?.focus();
+  /** The texts as they stand there, to be put into other fields. */
+  typed() {
+    return this.inputs.map((field) => field.value || undefined);
   }
 }
 

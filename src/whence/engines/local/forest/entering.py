@@ -16,6 +16,7 @@ from whence.engines.local.forest.layout import COMES, ENTERING, ENTERING_RELATIO
 from whence.engines.local.forest.rows import Change, Decoder, ForestDelta, ForestRows
 from whence.engines.local.forest.values import ValueColumn
 from whence.engines.local.store import Store
+from whence.incremental.keyed import KeyedDelta
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Delta
@@ -48,15 +49,7 @@ class Entrance:
         """
         if isinstance(delta, ForestDelta):
             return self._translate(delta.reversed() if is_back else delta, rows, costs, at)
-        come: list[Row] = []
-        gone: list[Row] = []
-        counts = store.counts
-        for row, change in delta.items():
-            before = counts.get(row, 0)
-            if before <= 0 < before + change:
-                come.append(row)
-            elif before + change <= 0 < before:
-                gone.append(row)
+        come, gone = _moves(delta, store)
         if is_back:
             come, gone = gone, come
         return self._write([*come, *gone], len(come), rows, costs, at)
@@ -96,6 +89,22 @@ class Entrance:
             column = rows[at:end, ENTERING + self._positions.index(value.position)]
             costs[at:end] = value.encode(self._interner.decode(column))
         return end
+
+
+def _moves(delta: Delta, store: Store) -> tuple[list[Row], list[Row]]:
+    """The rows that come and those that go when the rows that are stored change like this."""
+    if isinstance(delta, KeyedDelta):
+        return delta.came, delta.gone
+    come: list[Row] = []
+    gone: list[Row] = []
+    counts = store.counts
+    for row, change in delta.items():
+        before = counts.get(row, 0)
+        if before <= 0 < before + change:
+            come.append(row)
+        elif before + change <= 0 < before:
+            gone.append(row)
+    return come, gone
 
 
 @kernel

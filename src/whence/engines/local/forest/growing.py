@@ -117,6 +117,15 @@ def call_group(nodes: Array, column: int, waiting: Array, queue: Array, walk: Ar
 
 
 @inlined
+def needs_breath(walk: Array, joined: int) -> bool:
+    """Whether so many nodes have been joined since the kernel was called that it should return."""
+    if joined < walk[BREATH]:
+        return False
+    walk[BREATH] = joined + NODES_PER_BREATH
+    return True
+
+
+@inlined
 def grow(
     forest: Forest,
     rules: Rules,
@@ -173,10 +182,7 @@ def grow(
                     return TO_BE_DIVIDED
             if walk[DONE] == walk[QUEUED] and not call_group(nodes, rules.shape[PASSED_ON], waiting, queue, walk):
                 return FINISHED
-            if walk[DONE] >= walk[BREATH]:
-                walk[BREATH] = walk[DONE] + NODES_PER_BREATH
-                return NEEDS_ROOM
-            if not has_room_in_indexes(index_state):
+            if needs_breath(walk, walk[DONE]) or not has_room_in_indexes(index_state):
                 return NEEDS_ROOM
             node = queue[walk[DONE]]
             nodes[node, STATUS] &= ~PENDING

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from whence.engines.local.forest.costs import cost_of
 from whence.engines.local.forest.deriving import has_room, has_room_in_indexes, note
-from whence.engines.local.forest.growing import enter, learn
+from whence.engines.local.forest.growing import enter, learn, needs_breath
 from whence.engines.local.forest.heap import drop_first, push
 from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
@@ -184,7 +184,7 @@ def improve(
             if begin(forest, rules, plan, walk[CURRENT], walk, work):
                 walk[MATCHING] = 1
             continue
-        if not has_room_in_indexes(index_state):
+        if needs_breath(walk, walk[DONE] + walk[TAKEN]) or not has_room_in_indexes(index_state):
             return NEEDS_ROOM
         if walk[DONE] < walk[QUEUED]:
             node = queue[walk[DONE]]

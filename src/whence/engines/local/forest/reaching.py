@@ -39,8 +39,8 @@ from whence.engines.local.forest.matching import begin, make_head, next_known
 from whence.engines.local.forest.tuples import find
 from whence.engines.local.forest.walking import new_walk
 
-# Where derivations are not kept they are matched again, and there may be a thousand of them to a tuple. About a second.
-MOST_MATCHES = 1 << 24
+# Where derivations are not kept they are matched again, and there may be a thousand of them to a tuple. A second or so.
+MOST_MATCHES = 1 << 23
 
 
 class Reached(NamedTuple):
@@ -54,8 +54,8 @@ def reached(forest: Forest, rules: Rules, rows: Array, memory: int) -> Reached:
     The forest is only read.
     """
     count = int(forest.counters[NODES])
-    found, stack = np.empty(count, np.int32), np.empty(count, np.int32)
-    scratch = (rows, found, stack, np.zeros(count, np.bool_))
+    roots, found, stack = (np.empty(size, np.int32) for size in (len(rows), count, count))
+    scratch = (rows, roots, found, stack, np.zeros(count, np.bool_))
     if rules.heads[:, STORED].all():
         parts = (forest.nodes, forest.slots, forest.derivations, rules.relations, int(rules.shape[LONGEST]))
         number, is_complete = follow_uses(*parts, *scratch), True
@@ -66,14 +66,14 @@ def reached(forest: Forest, rules: Rules, rows: Array, memory: int) -> Reached:
 
 
 @inlined
-def _begin(nodes: Array, slots: Array, relations: Array, rows: Array, stack: Array) -> int:
-    """The tuples of the rows wait; returns how many they are."""
+def _begin(nodes: Array, slots: Array, relations: Array, rows: Array, roots: Array, stack: Array) -> int:
+    """The tuples of the rows are roots, and wait; returns how many they are."""
     waiting = 0
     for at in range(len(rows)):
         relation = rows[at, ENTERING_RELATION]
         node = find(nodes, slots, relation, rows, at, ENTERING, relations[relation, ARITY])
         if node != NOTHING and nodes[node, STATUS] & ALIVE:
-            stack[waiting] = node
+            roots[waiting] = stack[waiting] = node
             waiting += 1
     return waiting
 
@@ -93,14 +93,15 @@ def _use(
     """The heads of the derivations that are noted with the node; returns how many are found and waiting then."""
     use = nodes[node, USES]
     while use != NOTHING:
-        number = use // longest
+        # Short and without a sign: numbers of 64 bits take several times as long to divide.
+        number = np.uint32(use) // np.uint32(longest)
         head = derivations[number, HEAD]
         if head != NOTHING and not is_found[head]:
             is_found[head] = True
             found[count] = stack[waiting] = head
             count += 1
             waiting += 1
-        use = derivations[number, BODY + longest + use % longest]
+        use = derivations[number, BODY + longest + np.uint32(use) % np.uint32(longest)]
     return count, waiting
 
 
@@ -112,12 +113,13 @@ def follow_uses(
     relations: Array,
     longest: int,
     rows: Array,
+    roots: Array,
     found: Array,
     stack: Array,
     is_found: Array,
 ) -> int:
     """Where all derivations are kept; returns how many tuples were found."""
-    waiting, count = _begin(nodes, slots, relations, rows, stack), 0
+    waiting, count = _begin(nodes, slots, relations, rows, roots, stack), 0
     while waiting > 0:
         waiting -= 1
         parts = (found, count, stack, waiting, is_found)
@@ -139,24 +141,30 @@ def _size(nodes: Array, count: int, heads: Array) -> int:
 
 @kernel
 def follow_matches(most: int, *arrays: Array) -> tuple[int, bool]:
-    """Where some are not, up to so many matches; returns how many tuples were found, and if there are no others."""
+    """Where some are not; returns how many tuples were found, and if there are no others.
+
+    There may be so many matches. What follows by derivations that are noted comes first: at least that is found.
+    """
     forest, rules = opened(arrays)
-    rows, found, stack, is_found, walk, work = arrays[OTHERS:]
+    rows, roots, found, stack, is_found, walk, work = arrays[OTHERS:]
     nodes, slots, derivations = forest.nodes, forest.slots, forest.derivations
     plans, heads, relations = rules.plans, rules.heads, rules.relations
-    waiting, count, matches = _begin(nodes, slots, relations, rows, stack), 0, 0
+    waiting, count, matches = _begin(nodes, slots, relations, rows, roots, stack), 0, 0
+    # How many are matched; those below zero are roots.
+    first_root = done = -waiting
     size = -1
-    while waiting > 0:
-        if matches > len(found):
-            # By then it does not matter to count them, to stop as soon as all are found.
-            if size < 0:
-                size = _size(nodes, len(found), heads)
-            if count == size:
-                break
-        waiting -= 1
-        node = stack[waiting]
-        parts = (found, count, stack, waiting, is_found)
-        count, waiting = _use(nodes, derivations, rules.shape[LONGEST], node, *parts)
+    while True:
+        while waiting > 0:
+            waiting -= 1
+            parts = (found, count, stack, waiting, is_found)
+            count, waiting = _use(nodes, derivations, rules.shape[LONGEST], stack[waiting], *parts)
+        if matches > len(found) and size < 0:
+            # By now it does not matter to count them, to stop as soon as all are found.
+            size = _size(nodes, len(found), heads)
+        if count in (done, size):
+            return count, True
+        node = roots[done - first_root] if done < 0 else found[done]
+        done += 1
         relation = nodes[node, RELATION]
         first = relations[relation, FORWARD]
         for plan in range(first, first + relations[relation, FORWARDS]):
@@ -174,4 +182,3 @@ def follow_matches(most: int, *arrays: Array) -> tuple[int, bool]:
                     found[count] = stack[waiting] = head
                     count += 1
                     waiting += 1
-    return count, True

@@ -59,11 +59,8 @@ def feed_entries(spark: SparkSession, files: Files, relation: Relation, parts: S
     for part in parts:
         changes = part.changes
         if isinstance(changes, Segment):
-            changes = read_segment(spark, files, changes, _columns(relation)).toArrow()
+            changes = _segment_frame(spark, files, relation, changes).toArrow()
         counts = changes.column(COUNT).to_pylist()
-        if relation.distinct:
-            # A segment may be the state of a set, with the number of its rows' derivations.
-            counts = [1 if count > 0 else -1 for count in counts]
         delta = dict(zip(rows_from_arrow(changes, relation), counts, strict=True))
         entries.append(Entry(part.version, part.timestamp, delta))
     return entries
@@ -80,18 +77,28 @@ def feed_frame(spark: SparkSession, files: Files, relation: Relation, parts: Seq
     frames = []
     for part in parts:
         if isinstance(part.changes, Segment):
-            frame = read_segment(spark, files, part.changes, _columns(relation))
+            frame = _segment_frame(spark, files, relation, part.changes)
             stamps = {_VERSION: functions.lit(part.version), _TIMESTAMP: functions.lit(part.timestamp)}
             frames.append(frame.withColumns(stamps))
         else:
             small.append(_stamped(part.changes, part.version, part.timestamp))
     frames.append(_small(spark, relation, small))
     changes = reduce(lambda some, more: some.unionByName(more), frames).withColumn(_TYPE, _change_type(relation))
-    if not relation.distinct:
-        copies = functions.sequence(functions.lit(1), functions.abs(COUNT))
-        changes = changes.withColumn(COUNT, functions.explode(copies))
+    copies = functions.sequence(functions.lit(1), functions.abs(COUNT))
+    changes = changes.withColumn(COUNT, functions.explode(copies))
     named = [functions.col(f"c{at}").alias(name) for at, name in enumerate(relation.column_names)]
     return changes.select(*named, _TYPE, functions.col(_VERSION).cast("bigint").alias(_VERSION), _TIMESTAMP)
+
+
+def _segment_frame(spark: SparkSession, files: Files, relation: Relation, segment: Segment) -> DataFrame:
+    from pyspark.sql import functions
+
+    frame = read_segment(spark, files, segment, _columns(relation))
+    if not relation.distinct:
+        return frame
+    # It may be the state of a set, with the number of its rows' derivations. What goes can be copies from before it
+    # was a set.
+    return frame.withColumn(COUNT, functions.least(COUNT, functions.lit(1).cast("bigint")))
 
 
 def _columns(relation: Relation) -> tuple[Column, ...]:

@@ -158,7 +158,9 @@ def test_confidence() -> None:
     assert Point("a", 1.0, point.runs[:1]).interval("seconds") == 0.0
 
 
-def test_what_does_not_fit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_is_stopped_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     def hungry(_scale: Scale, _line: Line, _seed: int) -> Curve:
         yield 0.5, Measure(1.0, 2.0, 3.0, 4.0)
         raise MemoryError
@@ -171,3 +173,4 @@ def test_what_does_not_fit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         curve.main(json.dumps(task))
     gc.enable()
     assert caught.value.code == OUT_OF_MEMORY
+    assert "figure7: stopped at 12 GB of memory" in capsys.readouterr().err

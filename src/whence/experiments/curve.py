@@ -35,6 +35,8 @@ def main(task: str) -> None:
             sys.stdout.write(json.dumps([x, asdict(measure)]) + "\n")
             sys.stdout.flush()
     except MemoryError:
+        # In the table it is not told from one that ran out of time.
+        sys.stderr.write(f"{figure.name}: stopped at {MOST_MEMORY >> 30} GB of memory, and not by time\n")
         sys.exit(OUT_OF_MEMORY)
 
 

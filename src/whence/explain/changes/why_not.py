@@ -88,11 +88,8 @@ class WhyNot:
                 of = "" if before is None else f" instead of {fact_text(fact[0], before)}"
                 yield f"  {self._text(fact)}{of}"
         elif not self.complete:
-            yield (
-                f"no set of up to {amount(self.searched, 'row')} would produce it; for more, the search took too long"
-                if self.searched
-                else "the search for rows that would produce it took too long"
-            )
+            none = f"no set of up to {amount(self.searched, 'row')} would produce it; for more, "
+            yield f"{none if self.searched else ''}there was too much to look at"
         elif any(lack.kind == "blocked" for attempt in self.attempts for lack in attempt.lacks):
             yield "no rows that come would produce it: what blocks it would have to go"
         else:

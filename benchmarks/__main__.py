@@ -22,6 +22,7 @@ BENCHMARKS = (
     "kernels",
     "durability",
     "spark_reachability",
+    "spark_questions",
     "spark_tpch",
     "stream_killing",
 )

@@ -66,7 +66,7 @@ def small(spark: SparkSession, sizes: Sizes, report: Report) -> None:
             )
         )
         building.seconds = [ours.built, by_scans.built]
-        for links in plain.in_turns(sizes):
+        for links in plain.in_turns(sizes.changes, sizes.runs):
             if len(building.seconds) < sizes.runs:
                 with Kept(spark, plain.links) as another:
                     building.seconds.append(another.built)
@@ -88,7 +88,7 @@ def small(spark: SparkSession, sizes: Sizes, report: Report) -> None:
 def large(spark: SparkSession, sizes: Sizes, report: Report) -> None:
     plain = Plain(spark, sizes.large)
     with Kept(spark, plain.links) as ours:
-        for links in plain.in_turns(sizes):
+        for links in plain.in_turns(sizes.changes, sizes.runs):
             ours.change(links)
         plain.check(ours)
     recompute = plain.watch.timing
@@ -112,14 +112,14 @@ class Plain:
     def name(self) -> str:
         return f"{self._pairs:,} pairs"
 
-    def in_turns(self, sizes: Sizes) -> Iterator[list[Link]]:
-        """Links to change, a few after each recomputation: both sides then see the same moods of the machine."""
-        links = Random(2).sample(self.links, sizes.changes)  # noqa: S311 - chance is not a secret here
-        for run in range(sizes.runs):
+    def in_turns(self, count: int, runs: int) -> Iterator[list[Link]]:
+        """Some links, a few after each recomputation: both sides then see the same moods of the machine."""
+        links = Random(2).sample(self.links, count)  # noqa: S311 - chance is not a secret here
+        for run in range(runs):
             with self.watch:
                 pairs, self._pairs = plain_spark.reachable(self._frame)
             pairs.unpersist()
-            yield links[run :: sizes.runs]
+            yield links[run::runs]
 
     def check(self, *databases: Kept) -> None:
         if any(kept.db.df("reachable").count() != self._pairs for kept in databases):

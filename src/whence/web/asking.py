@@ -163,7 +163,11 @@ def _about_changes(router: APIRouter, db: Database, workers: Workers, limits: Li
                 {"relation": name, "count": len(rows), "rows": [plain_row(row) for row in rows[: limits.rows]]}
                 for name, rows in found.vanish.items()
             ]
-            return {"relation": relation.name, "text": str(found), "vanish": vanish, "depend": dict(found.depend)}
+            depend = [
+                {"relation": name, "count": count, "more": name in found.partial}
+                for name, count in found.depend.items()
+            ]
+            return {"relation": relation.name, "text": str(found), "vanish": vanish, "depend": depend}
 
         return await workers.run(answer)
 

@@ -216,7 +216,7 @@ function happened(answer) {
 
 function impact(answer) {
   const vanish = answer.vanish.filter(({ count }) => count > 0);
-  const depend = Object.entries(answer.depend).filter(([, count]) => count > 0);
+  const depend = answer.depend.filter(({ count }) => count > 0);
   return [
     h("h3", {}, "What this row means to others"),
     vanish.length ? h("p", {}, "Without it these rows would vanish:") : nothing("No row of a view would vanish without it."),
@@ -224,7 +224,7 @@ function impact(answer) {
       h("details", { open: rows.length <= 20 },
         h("summary", {}, h("span", { class: "mono" }, relation), ` ${amount(count, "row")}`),
         table(state.byName.get(relation).columns, rows, { caption: `Rows of ${relation} that would vanish` }))),
-    depend.length ? h("p", {}, "Rows that rest on it now, some of which have other reasons: ",
-      ...depend.map(([relation, count]) => h("span", { class: "chip" }, h("span", { class: "mono" }, relation), ` ${amount(count, "row")}`))) : null,
+    depend.length ? h("p", {}, "Rows derived by way of it, and perhaps in other ways, too: ",
+      ...depend.map(({ relation, count, more }) => h("span", { class: "chip" }, h("span", { class: "mono" }, relation), ` ${more ? "at least " : ""}${amount(count, "row")}`))) : null,
   ];
 }

@@ -64,11 +64,12 @@ def lose(nodes: Array, derivations: Array, counters: Array, longest: int, node: 
     """Every derivation that uses the node is no more."""
     use = nodes[node, USES]
     while use != NOTHING:
-        number = use // longest
+        # Here and below short and without a sign: to divide numbers of 64 bits takes as long as a look far away.
+        number = np.uint32(use) // np.uint32(longest)
         if derivations[number, HEAD] != NOTHING:
             derivations[number, HEAD] = NOTHING
             counters[LOST] += 1
-        use = derivations[number, BODY + longest + use % longest]
+        use = derivations[number, BODY + longest + np.uint32(use) % np.uint32(longest)]
     nodes[node, USES] = NOTHING
 
 
@@ -88,9 +89,9 @@ def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: 
     """The heads whose live derivation uses the node are dead as well."""
     use = nodes[node, USES]
     while use != NOTHING:
-        number = use // longest
+        number = np.uint32(use) // np.uint32(longest)
         count = mark_user(nodes, derivations, number, dead, count)
-        use = derivations[number, BODY + longest + use % longest]
+        use = derivations[number, BODY + longest + np.uint32(use) % np.uint32(longest)]
     return count
 
 
@@ -220,11 +221,11 @@ def _spread(forest: Forest, rules: Rules, node: int, back: Array, walk: Array, w
     heads = rules.heads
     use = nodes[node, USES]
     while use != NOTHING:
-        number = use // longest
+        number = np.uint32(use) // np.uint32(longest)
         head = derivations[number, HEAD]
         if head != NOTHING and nodes[head, STATUS] & DEAD and outside(nodes, derivations, heads, number):
             _revive(nodes, head, number, back, walk)
-        use = derivations[number, BODY + longest + use % longest]
+        use = derivations[number, BODY + longest + np.uint32(use) % np.uint32(longest)]
     slots, plans, relations = forest.slots, rules.plans, rules.relations
     relation = nodes[node, RELATION]
     first = relations[relation, FORWARD]

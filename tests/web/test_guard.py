@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
+import anyio
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
@@ -14,6 +16,8 @@ from starlette.websockets import WebSocketDisconnect
 from whence.database import Database
 from whence.web import app
 from whence.web.limits import Limits
+from whence.web.problems import RefusedError
+from whence.web.working import Workers
 
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - a secret of this test
 JSON = {"Content-Type": "application/json"}
@@ -129,28 +133,52 @@ def test_a_huge_body_is_not_read(db: Database) -> None:
         assert client.post("/api/query", json={"sql": "SELECT 1 AS one"}).status_code == 200
 
 
+@contextmanager
+def held(db: Database) -> Iterator[None]:
+    """The database, as if a commit took its time."""
+    busy, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with db._reading():  # noqa: SLF001 - nothing outside takes so long
+            busy.set()
+            done.wait(20)
+
+    holding = threading.Thread(target=hold)
+    holding.start()
+    busy.wait(20)
+    try:
+        yield
+    finally:
+        done.set()
+        holding.join()
+
+
+def test_too_many_questions_at_once(db: Database) -> None:
+    workers = Workers(Limits(seconds=20, at_once=1))
+
+    async def ask_twice() -> None:
+        async with anyio.create_task_group() as asking:
+            asking.start_soon(workers.run, lambda: db.rows("link"))
+            await anyio.sleep(0.1)
+            with pytest.raises(RefusedError) as refused:
+                await workers.run(lambda: db.rows("link"))
+            assert (refused.value.status, refused.value.hint) == (503, "try again later")
+            assert refused.value.message == "1 questions are being answered already"
+            asking.cancel_scope.cancel()
+
+    with held(db):
+        anyio.run(ask_twice)
+
+
 def test_too_long_a_question(db: Database) -> None:
     limits = Limits(seconds=0.5, at_once=1)
     with TestClient(app(db, limits=limits), base_url="http://localhost") as client:
-        busy, done = threading.Event(), threading.Event()
-
-        def hold() -> None:
-            with db._reading():  # noqa: SLF001 - as a commit that takes its time
-                busy.set()
-                done.wait(20)
-
-        holding = threading.Thread(target=hold)
-        holding.start()
-        busy.wait(20)
-        try:
+        with held(db):
             answer = client.get("/api/rows", params={"relation": "link"})
             assert answer.status_code == 504
             assert words(answer) == "the database is busy with a commit or with another question\nhint: ask again later"
             # Whoever waited has gone, and there is room for others to wait.
             assert client.get("/api/rows", params={"relation": "link"}).status_code == 504
-        finally:
-            done.set()
-            holding.join()
         deadline = time.monotonic() + 20
         while client.get("/api/rows", params={"relation": "link"}).status_code != 200:
             assert time.monotonic() < deadline

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -328,3 +330,22 @@ def test_a_value_that_matters_elsewhere_is_told() -> None:
     """)
     db.insert("e", [(5, 6)])
     assert str(db.why_not("p", (1,))).endswith("it would be there with 1 more row\n  e(1, 1)")
+
+
+def test_after_the_last_key_there_is_no_new_one(orders: whence.Database) -> None:
+    orders.insert("orders", [(2**31 - 1, "ann", 10, "done")])
+    answer = orders.why_not("busy", ("cid", "fr"))
+    # An INT that is no key of an order yet, although it is the total of one.
+    assert answer.missing == frozenset([("customers", ("cid", "fr", True)), ("orders", (10, "cid", 10, "open"))])
+
+
+def test_after_the_last_day_there_is_no_other() -> None:
+    db = whence.connect()
+    db.execute("""
+        CREATE TABLE price(until DATE PRIMARY KEY, item STRING);
+        CREATE VIEW sold AS SELECT DISTINCT item FROM price;
+        INSERT INTO price VALUES (DATE '9999-12-31', 'a');
+    """)
+    answer = db.why_not("sold", ("b",))
+    assert answer.missing is None
+    assert answer.instead == {("price", (datetime.date(9999, 12, 31), "b")): (datetime.date(9999, 12, 31), "a")}

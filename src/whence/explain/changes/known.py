@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from itertools import chain, count, islice
 from typing import NamedTuple
 
 from whence.engines.evidence import RowsMissingError
-from whence.errors import UnsupportedError
+from whence.errors import DataError, UnsupportedError
 from whence.explain.changes.contents import Contents
+from whence.functions.values import check_value
 from whence.model.rules import Rule, rule_terms
 from whence.model.schema import Relation
 from whence.model.terms import Constant, walk
@@ -63,7 +65,11 @@ class KnownValues:
         """A value that the column does not have yet; None where none can be thought of."""
         if home not in self._new:
             taken = {row[home.position] for row in self._rows(home.table)}
-            self._new[home] = _next_to(taken - {None})
+            column = next(each for each in self._tables if each.name == home.table).columns[home.position]
+            self._new[home] = None
+            with suppress(DataError, OverflowError):
+                # After the last one that fits there is none.
+                self._new[home] = check_value(_next_to(taken - {None}), column)
         return self._new[home]
 
     def _from(self, home: Home, kind: Type) -> Iterator[Value]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from whence.cli import main
-from whence.experiments import curve, patience, running, spark
+from whence.experiments import curve, eager, running, spark
 from whence.experiments.catalog import FIGURES
 from whence.experiments.commands import COMMANDS
 from whence.experiments.curve import OUT_OF_MEMORY
@@ -61,7 +61,7 @@ def test_all_of_them_one_after_the_other(
     def at_once(figure: Figure, scale: Scale, _line: int, _seed: int, _seconds: float, _points: int) -> Points:
         return [(x, Measure(1.0, 2.0, 3.0, 4.0)) for x in figure.xs(scale)]
 
-    for module in (running, patience):
+    for module in (eager, running):
         monkeypatch.setattr(module, "run_curve", at_once)
     monkeypatch.setattr(spark, "find_spec", lambda _: None)
     assert main(["experiment", "all", "--quick", "--output", str(tmp_path)]) == 0
@@ -123,9 +123,9 @@ def test_eager_gets_its_time_and_no_more(tmp_path: Path, monkeypatch: pytest.Mon
         limits[figure.lines[line].name] = seconds
         return [(scale.sizes[0], Measure(1.0, 2.0, 3.0, 0.5))] if "Lazy" in figure.lines[line].name else []
 
-    monkeypatch.setattr(patience, "run_curve", timed)
+    monkeypatch.setattr(eager, "run_curve", timed)
     told: list[str] = []
-    (path,) = patience.wait_for_eager(settings(tmp_path, told))
+    (path,) = eager.wait_for_eager(settings(tmp_path, told))
     assert limits == {"Lazy Dense": 600, "Eager Dense": pytest.approx(20 * 0.5 * TINY.processors)}
     assert path.read_text().split() == [
         "ship,links,seconds",

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from whence.errors import UnknownNameError, did_you_mean
 from whence.experiments.catalog import FIGURES
+from whence.experiments.eager import wait_for_eager
 from whence.experiments.figure import Figure
-from whence.experiments.patience import wait_for_eager
 from whence.experiments.pictures import draw
 from whence.experiments.running import run_figure, write_csv
 from whence.experiments.settings import Settings

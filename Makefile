@@ -5,7 +5,7 @@ READY := .venv/.ready
 BROWSER := .venv/.browser
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench bench-long pictures clean
+.PHONY: help setup run test test-fast check format bench bench-long pictures clean
 
 help: ## Show what can be typed
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -14,7 +14,10 @@ run: $(READY) ## Run the example on Spark: a real network loses links, and its v
 	@$(PYTHON_IN_VENV) examples/backbone/live.py --engine $(or $(ENGINE),spark)
 
 test: check $(BROWSER) ## Run everything that must pass: the checks, then the tests
-	@$(PYTHON_IN_VENV) -m pytest
+	@$(PYTHON_IN_VENV) -m pytest -n auto --dist worksteal
+
+test-fast: $(READY) ## Run the quick tests of every layer, without Spark and without a browser
+	@$(PYTHON_IN_VENV) -m pytest -n auto --dist worksteal -m "not slow and not spark and not browser"
 
 check: $(READY) ## Run the linter, the format check and the type checker
 	@$(PYTHON_IN_VENV) -m ruff check .

@@ -21,6 +21,8 @@ BENCHMARKS = (
     "growth",
     "kernels",
     "durability",
+    "definitions",
+    "statements",
     "spark_reachability",
     "spark_questions",
     "spark_tpch",

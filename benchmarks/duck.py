@@ -19,7 +19,7 @@ def connect() -> duckdb.DuckDBPyConnection:
     return db
 
 
-def fill(db: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Sequence[tuple[int, ...]]) -> None:
+def fill(db: duckdb.DuckDBPyConnection, table: str, columns: str, rows: Sequence[tuple[int | None, ...]]) -> None:
     """A table of the rows."""
     names = columns.split()
     arrays = [pa.array([row[index] for row in rows], pa.int32()) for index in range(len(names))]

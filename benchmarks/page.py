@@ -30,6 +30,9 @@ PICTURES = {
 
 ![A delete against what it affects](images/growth-with-effect.svg)
 """,
+    "definitions": """
+![One view more, with many there already](images/definitions.svg)
+""",
     "soak": """
 ![Memory, files, commits and rows over half an hour](images/soak.svg)
 """,

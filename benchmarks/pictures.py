@@ -1,4 +1,4 @@
-"""Draws docs/images from benchmarks/results: `python -m benchmarks.pictures`. Needs matplotlib, the extra `bench`."""
+"""Draws docs/images from benchmarks/results: `python -m benchmarks.pictures`. Needs matplotlib, the extra `lab`."""
 
 # mypy: disable-error-code="import-not-found"
 
@@ -32,7 +32,7 @@ STYLE = {
 }
 
 # What is no change to a view that is there already.
-NOT_OF_CHANGES = ("growth", "questions_growth", "kernels", "durability", "soak")
+NOT_OF_CHANGES = ("growth", "questions_growth", "kernels", "durability", "definitions", "statements", "soak")
 BUILDING = ("build", "load")
 
 # A result file as read.
@@ -167,6 +167,28 @@ def growth_with_effect(results: Mapping[str, Result]) -> Any:
     return figure
 
 
+def definitions(results: Mapping[str, Result]) -> Any:
+    """The time to define one view more."""
+    result = results.get("definitions")
+    if result is None:
+        return None
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    for series, colour in zip(result["series"], (OURS, THEIRS, FAINT, "black"), strict=True):
+        views, seconds = zip(*series["points"], strict=True)
+        axes.plot(views, seconds, "o-", color=colour, linewidth=2, label=series["what"])
+    axes.set_xscale("log")
+    axes.set_xticks([views for views, _ in result["series"][0]["points"]])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.yaxis.set_major_formatter(readable_time())
+    axes.set_xlabel("views, logarithmic")
+    axes.set_ylabel("median time per view")
+    axes.legend(frameon=False)
+    axes.set_title("One view more, with many there already")
+    return figure
+
+
 def soak(results: Mapping[str, Result]) -> Any:
     """What could grow while streams are followed: memory, files, rows, and the time of a commit."""
     result = results.get("soak")
@@ -218,6 +240,7 @@ PICTURES: Mapping[str, Callable[[Mapping[str, Result]], Any]] = {
     "latencies": latencies,
     "growth-with-size": growth_with_size,
     "growth-with-effect": growth_with_effect,
+    "definitions": definitions,
     "soak": soak,
 }
 

@@ -11,8 +11,8 @@ import duckdb
 import whence
 from benchmarks import duck
 from benchmarks.harness import Stopwatch
+from whence.lab.workloads.transit_stub import TransitStub, transit_stub_links
 from whence.model.updates import Commit
-from whence.workloads.transit_stub import TransitStub, transit_stub_links
 
 LINKS_PER_NODE = 3.0
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import whence
 from benchmarks import duck
 from benchmarks.harness import Report, Stopwatch, changes_view, main, taking_turns
+from whence.lab.workloads.sensors import SensorField, SensorFlip, SensorGrid, sensor_field, trigger_flips
 from whence.model.updates import Commit
-from whence.workloads.sensors import Flip, SensorField, SensorGrid, sensor_field, trigger_flips
 
 TABLES = """
     CREATE TABLE near(sensor INT NOT NULL, other INT NOT NULL, PRIMARY KEY (sensor, other));
@@ -70,7 +70,7 @@ def run(sizes: Sizes) -> Report:
     with build:
         ours = in_whence(field)
     flips = trigger_flips(field, sizes.flips)
-    back = [Flip(flip.sensor, on=not flip.on) for flip in reversed(flips)]
+    back = [SensorFlip(flip.sensor, on=not flip.on) for flip in reversed(flips)]
     commits = []
     for flip in taking_turns([*flips, *back], recompute):
         with on if flip.on else off:
@@ -103,7 +103,7 @@ def in_whence(field: SensorField) -> whence.Database:
     return db
 
 
-def apply(db: whence.Database, flip: Flip) -> Commit:
+def apply(db: whence.Database, flip: SensorFlip) -> Commit:
     return (db.insert if flip.on else db.delete)("triggered", [(flip.sensor,)])
 
 

@@ -11,12 +11,15 @@ import duckdb
 
 import whence
 from benchmarks import duck
-from benchmarks.harness import Report, Stopwatch, main, taking_turns
+from benchmarks.harness import Report, Stopwatch, Timing, main, taking_turns
+from whence.lab.workloads.transit_stub import Link, TransitStub, transit_stub_links
 from whence.model.types import Row
 from whence.model.updates import Commit
-from whence.workloads.transit_stub import Link, TransitStub, transit_stub_links
 
 TABLE = "CREATE TABLE link(src INT NOT NULL, dst INT NOT NULL, cost INT NOT NULL, PRIMARY KEY (src, dst))"
+NULLABLE = "CREATE TABLE link(src INT, dst INT, cost INT)"
+# One in so many costs is NULL where costs may be.
+ONE_NULL_IN = 20
 
 COSTS = """
     cheapest(x, y, min<c>) :- link(x, y, c).
@@ -44,6 +47,19 @@ COSTS_IN_DUCKDB = """
       GROUP BY l.src, w.dst)
     SELECT src, dst, cost FROM way
 """
+# A cost that is NULL is known as well, and any other is better.
+NULLABLE_IN_DUCKDB = """
+    WITH RECURSIVE way(src, dst, cost) USING KEY (src, dst) AS (
+      SELECT src, dst, cost FROM maybe
+      UNION
+      SELECT l.src, w.dst, min(l.cost + w.cost)
+      FROM maybe l JOIN way w ON l.dst = w.src
+        LEFT JOIN recurring.way known ON known.src = l.src AND known.dst = w.dst
+      WHERE l.src <> w.dst AND (known.src IS NULL OR l.cost + w.cost < known.cost
+        OR (known.cost IS NULL AND l.cost + w.cost IS NOT NULL))
+      GROUP BY l.src, w.dst)
+    SELECT src, dst, cost FROM way
+"""
 PATHS_IN_DUCKDB = """
     WITH RECURSIVE way(src, dst, cost, path) USING KEY (src, dst) AS (
       SELECT src, dst, cost, src || '.' || dst FROM link
@@ -56,6 +72,10 @@ PATHS_IN_DUCKDB = """
     SELECT src, dst, cost, path FROM way
 """
 COSTS_ALONE, COSTS_AND_PATHS = f"{duck.NAME}, costs alone", f"{duck.NAME}, costs and paths"
+WITH_NULL, NOT_NULL = f"{duck.NAME}, costs with NULL", "whence, costs NOT NULL"
+
+
+STEPS = ("build", "a link becomes dearer", "a link becomes cheaper")
 
 
 @dataclass(frozen=True)
@@ -70,9 +90,15 @@ class Watches:
     """One database of whence, under the same changes as the others."""
 
     rules: str
+    table: str = TABLE
     build: Stopwatch = field(default_factory=Stopwatch)
     dearer: Stopwatch = field(default_factory=Stopwatch)
     cheaper: Stopwatch = field(default_factory=Stopwatch)
+
+    @property
+    def timings(self) -> tuple[Timing, Timing, Timing]:
+        """For each of STEPS."""
+        return self.build.timing, self.dearer.timing, self.cheaper.timing
 
 
 def run(sizes: Sizes) -> Report:
@@ -84,36 +110,40 @@ def run(sizes: Sizes) -> Report:
         f"the cheapest path of each pair of nodes, and the path; in a second database the cost alone. DuckDB "
         f"recomputes with WITH RECURSIVE ... USING KEY and two threads: the costs, or costs and paths. "
         f"{sizes.changes} random links become three times as expensive and then as cheap as before, one commit "
-        f"each.",
+        f"each. In a third database there is no key, costs may be NULL, and one in {ONE_NULL_IN} is.",
     )
     theirs = duck.connect()
     duck.fill(theirs, "link", "src dst cost", links)
+    with_null = [link if at % ONE_NULL_IN else (*link[:2], None) for at, link in enumerate(links)]
+    duck.fill(theirs, "maybe", "src dst cost", with_null)
     recompute = {
         COSTS_ALONE: duck.Recompute(theirs, COSTS_IN_DUCKDB),
         COSTS_AND_PATHS: duck.Recompute(theirs, PATHS_IN_DUCKDB),
+        WITH_NULL: duck.Recompute(theirs, NULLABLE_IN_DUCKDB),
     }
 
-    def recompute_both() -> None:
+    def recompute_all() -> None:
         for query in recompute.values():
             query()
 
-    paths, costs = Watches(COSTS + PATHS), Watches(COSTS)
+    paths, costs, nullable = Watches(COSTS + PATHS), Watches(COSTS), Watches(COSTS, NULLABLE)
     databases: list[tuple[whence.Database, Watches]] = []
-    for watches in (paths, costs):
-        warm_up(watches.rules)
+    for watches in (paths, costs, nullable):
+        rows = with_null if watches is nullable else links
+        warm_up(watches)
         for _ in range(sizes.runs - 1):
-            recompute_both()
-            with in_whence(watches.rules) as another, watches.build:
-                another.insert("link", links)
-        ours = in_whence(watches.rules)
+            recompute_all()
+            with in_whence(watches) as another, watches.build:
+                another.insert("link", rows)
+        ours = in_whence(watches)
         with watches.build:
-            ours.insert("link", links)
+            ours.insert("link", rows)
         databases.append((ours, watches))
 
     rng = Random(2)  # noqa: S311 - chance is not a secret here
-    chosen = rng.choices(links, k=sizes.changes)
+    chosen = rng.choices([link for link in links if link in with_null], k=sizes.changes)
     changed: list[int] = []
-    for source, target, cost in taking_turns(chosen, recompute_both):
+    for source, target, cost in taking_turns(chosen, recompute_all):
         for ours, watches in databases:
             with watches.dearer:
                 commit = change_cost(ours, source, target, cost, 3 * cost)
@@ -121,6 +151,7 @@ def run(sizes: Sizes) -> Report:
                 change_cost(ours, source, target, 3 * cost, cost)
             if watches is paths:
                 changed.append(commit.inserted.get("path", 0) if commit is not None else 0)
+    duck.check_same_rows(databases.pop()[0], "cheapest", theirs, NULLABLE_IN_DUCKDB)
     for ours, watches in databases:
         check(ours, theirs, chosen[0], with_paths=watches is paths)
         theirs.execute("UPDATE link SET cost = ? WHERE src = ? AND dst = ?", [chosen[0][2], *chosen[0][:2]])
@@ -135,22 +166,26 @@ def run(sizes: Sizes) -> Report:
         report.compare("costs and paths: a link becomes cheaper", paths.cheaper.timing, opponent, timing)
     report.compare("costs: a link becomes dearer", costs.dearer.timing, COSTS_ALONE, recompute[COSTS_ALONE].timing)
     report.compare("costs: a link becomes cheaper", costs.cheaper.timing, COSTS_ALONE, recompute[COSTS_ALONE].timing)
+    for opponent, others in ((WITH_NULL, None), (NOT_NULL, costs)):
+        timings = [recompute[opponent].timing] * 3 if others is None else list(others.timings)
+        for what, ours_, theirs_ in zip(STEPS, nullable.timings, timings, strict=True):
+            report.compare(f"costs with NULL: {what}", ours_, opponent, theirs_)
     for ours, _ in databases:
         ours.close()
     return report
 
 
-def in_whence(rules: str) -> whence.Database:
+def in_whence(watches: Watches) -> whence.Database:
     db = whence.connect()
-    db.execute(TABLE)
-    db.rules(rules)
+    db.execute(watches.table)
+    db.rules(watches.rules)
     return db
 
 
-def warm_up(rules: str) -> None:
+def warm_up(watches: Watches) -> None:
     """Load what is compiled, for inserts and for deletes."""
     links = transit_stub_links(TransitStub.of_size(25))
-    with in_whence(rules) as small:
+    with in_whence(watches) as small:
         small.insert("link", links)
         for source, target, cost in links[:10]:
             change_cost(small, source, target, cost, 3 * cost)

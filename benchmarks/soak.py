@@ -20,8 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 import whence
 from benchmarks.harness import Report, children, main, resident_bytes, slope
-from whence.cluster.streams import CHECKPOINTS
-from whence.workloads.transit_stub import TransitStub, transit_stub_links
+from whence.lab.workloads.transit_stub import TransitStub, transit_stub_links
+from whence.spark.streams.handle import CHECKPOINTS
 
 PROGRAM = """
     CREATE TABLE node(id INT NOT NULL, network INT NOT NULL, PRIMARY KEY (id));
@@ -237,7 +237,7 @@ class Sampler:
         self._samples = samples
         self._java = spark.sparkContext._jvm.java.lang  # type: ignore[union-attr] # noqa: SLF001 - to ask the JVM
         self._jvm = next(child for child in children() if Path(f"/proc/{child}/comm").read_text() == "java\n")
-        self._registry = db._cluster.spark_engine.registry  # noqa: SLF001 - it tells how large bases and overlays are
+        self._registry = db._engine.registry  # noqa: SLF001 - it tells how large bases and overlays are
         self._root = root
         self._seconds = seconds
         self._last = 0.0

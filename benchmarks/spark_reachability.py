@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from benchmarks import plain_spark
 from benchmarks.harness import Report, Stopwatch, main
-from whence.cluster.database import SparkDatabase
-from whence.engines.spark.paging import DEFAULT_PAGING, Paging
-from whence.workloads.transit_stub import TransitStub, transit_stub_links
+from whence.engines.spark.pages import DEFAULT_PAGING, Paging
+from whence.lab.workloads.transit_stub import TransitStub, transit_stub_links
+from whence.spark.database import SparkDatabase
 
 TABLE = "CREATE TABLE link(src INT NOT NULL, dst INT NOT NULL, PRIMARY KEY (src, dst))"
 VIEW = "reachable(x, y) :- link(x, y). reachable(x, y) :- link(x, z), reachable(z, y)."

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import whence
 from benchmarks import plain_spark
 from benchmarks.harness import ROOT, SCRATCH, Report, Stopwatch, changes_view, main, repeat
-from whence.workloads.tpch import Changed, Refresh, refresh_stream, tpch_tables
+from whence.lab.workloads.tpch import Refresh, RowUpdate, refresh_stream, tpch_tables
 
 QUERIES = ("q01", "q03", "q05", "q10")
 TEXTS = ROOT / "tests" / "tpch"
@@ -49,7 +49,7 @@ def run(sizes: Sizes) -> Report:
 
 
 def measure(
-    spark: SparkSession, name: str, stream: list[Changed], directory: str, sizes: Sizes, report: Report
+    spark: SparkSession, name: str, stream: list[RowUpdate], directory: str, sizes: Sizes, report: Report
 ) -> None:
     definition = (TEXTS / f"{name}.sql").read_text()
     query = sqlglot.parse_one(definition, read="spark").expression

@@ -3,7 +3,7 @@
 When all files have been taken, there must be one commit for each micro-batch, the views must be those of the reference
 engine over all input, and the exported feed must have every change once.
 
-`python -m benchmarks.stream_killing` kills 30 drivers.
+`python -m benchmarks.stream_killing` kills 30 drivers, or as many as the environment variable WHENCE_KILLS says.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VIEWS = {
 SCHEMA = "src INT, dst INT, cost INT, _change_type STRING"
 NODES = 8
 BEGINNING = 1_700_000_000
-KILLS = 30
+KILLS = int(os.environ.get("WHENCE_KILLS", "30"))
 FILES = 150
 # A driver that has not died or finished by then is stuck, in seconds.
 PATIENCE = 280

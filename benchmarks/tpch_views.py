@@ -12,8 +12,8 @@ import sqlglot
 import whence
 from benchmarks import duck
 from benchmarks.harness import ROOT, SCRATCH, Report, Stopwatch, changes_view, main, taking_turns
+from whence.lab.workloads.tpch import Refresh, RowUpdate, refresh_stream, tpch_tables
 from whence.model.updates import Commit
-from whence.workloads.tpch import Changed, Refresh, refresh_stream, tpch_tables
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -85,7 +85,7 @@ def measure(view: View, data: dict[str, pa.Table], sizes: Sizes, report: Report)
     theirs.close()
 
 
-def streams(data: dict[str, pa.Table], used: dict[str, pa.Table], sizes: Sizes) -> dict[str, list[Changed]]:
+def streams(data: dict[str, pa.Table], used: dict[str, pa.Table], sizes: Sizes) -> dict[str, list[RowUpdate]]:
     enough = min(used[table].num_rows for table in KEYS) // sizes.rows
     return {
         f"{sizes.rows} rows": refresh_stream(data, Refresh(sizes.commits, sizes.rows)),
@@ -115,7 +115,7 @@ def read_view(name: str) -> View:
     return View(name, definition, query.sql(dialect="duckdb"), items.sql(dialect="duckdb"), tables)
 
 
-def apply(db: whence.Database, changed: Changed, watch: Stopwatch) -> Commit:
+def apply(db: whence.Database, changed: RowUpdate, watch: Stopwatch) -> Commit:
     with watch, db.batch() as batch:
         for table in changed.deleted:
             batch.delete(table, changed.deleted[table])
@@ -124,7 +124,7 @@ def apply(db: whence.Database, changed: Changed, watch: Stopwatch) -> Commit:
     return batch.commit
 
 
-def apply_in_duckdb(db: duckdb.DuckDBPyConnection, changed: Changed) -> None:
+def apply_in_duckdb(db: duckdb.DuckDBPyConnection, changed: RowUpdate) -> None:
     for table in changed.deleted:
         key = " AND ".join(f"{column} = ?" for column in KEYS[table])
         for row in changed.deleted[table]:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import whence
-from whence.cli.script import steps
-from whence.model.span import Source
+from whence.cli.run import steps
+from whence.model.span import SourceText
 from whence.web import serve
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def main() -> None:
             window.see("#relation .more", "The first 50 rows")
             picture(window, "overview")
             what_if(window)
-            first = next(steps(Source("failures.sql", (EXAMPLE / "failures.sql").read_text())))
+            first = next(steps(SourceText("failures.sql", (EXAMPLE / "failures.sql").read_text())))
             db.execute(first.statement)
             window.see("#feed summary", f"Version {db.version}")
             why(window)

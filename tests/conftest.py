@@ -8,10 +8,13 @@ import os
 import random
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
+
+from tests.engines.local import machine_steps
+from tests.random import tally
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,6 +24,52 @@ settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None
 settings.register_profile("local", print_blob=True, deadline=None)
 PROFILE = "ci" if os.environ.get("CI") else "local"
 settings.load_profile(PROFILE)
+
+
+# What looks at the page in Chromium.
+BROWSER = {"test_browser"}
+# Folders and files of long searches, and of what starts many processes: each layer has quicker tests beside them.
+SLOW = {
+    "random",
+    "network",
+    "experiments",
+    "tpch",
+    "mutants",
+    "papers",
+    "test_state_machine",
+    "test_state_machine_forest",
+    "test_counting_random",
+    "test_recursive",
+    "test_recursive_cases",
+    "test_nullable_costs",
+    "test_forest_functions",
+    "test_kill",
+    "test_interrupts",
+    "test_damage",
+    "test_following",
+    "test_reopening",
+    "test_values",
+    "test_programs",
+    "test_attacks",
+    "test_bounds",
+    "test_serving",
+    "test_setup",
+    "test_traces",
+    "test_dependents",
+    "test_impact",
+    "test_what_if",
+    "test_why_not",
+    "test_history",
+    "test_random_in_driver",
+    "weighing",
+    "test_sequences",
+    "test_analyze",
+    "test_texts",
+    "test_round_trip",
+    "test_docs",
+    "test_garbage",
+    "test_keyed_batches",
+}
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,13 +85,41 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """What a process of several has counted goes to the one that tells it."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["counted"] = (dict(tally.OUTCOMES), dict(machine_steps.TAKEN))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    outcomes, taken = getattr(node, "workeroutput", {}).get("counted", ({}, {}))
+    tally.OUTCOMES.update(outcomes)
+    machine_steps.TAKEN.update(taken)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if tally.OUTCOMES:
+        terminalreporter.write_line(tally.summary())
+    if machine_steps.TAKEN:
+        terminalreporter.write_line(machine_steps.summary())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs Spark comes last, because it takes most of the time."""
+    """What needs Spark comes last, because it takes most of the time. `make test-fast` goes by the marks."""
+    for item in items:
+        if _needs_spark(item):
+            item.add_marker(pytest.mark.spark)
+        if item.path.stem in BROWSER:
+            item.add_marker(pytest.mark.browser)
+        if not SLOW.isdisjoint((*item.path.parts, item.path.stem)):
+            item.add_marker(pytest.mark.slow)
     items.sort(key=_needs_spark)
 
 
 def _needs_spark(item: pytest.Item) -> bool:
-    return "spark" in getattr(item, "fixturenames", ()) or not {"cluster", "spark"}.isdisjoint(item.path.parts)
+    return "spark" in getattr(item, "fixturenames", ()) or "spark" in item.path.parts
 
 
 @pytest.fixture(scope="session")

@@ -6,30 +6,29 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent / "src"
 
 # From the ground up. A layer may import itself and the layers above it in this list; packages that share a line stand
 # side by side and do not know each other.
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.model", "whence.errors"),
-    ("whence.patience",),
-    ("whence.functions", "whence.semirings", "whence.workloads"),
+    ("whence.interrupts",),
+    ("whence.deadline",),
+    ("whence.functions", "whence.algebra"),
     ("whence.analysis", "whence.lang.datalog", "whence.lang.sql", "whence.sources"),
-    ("whence.incremental", "whence.engines.engine"),
-    ("whence.engines.evidence",),
+    ("whence.planning",),
+    ("whence.engines.engine", "whence.engines.program_difference"),
     ("whence.engines.reference",),
-    ("whence.engines.local",),
+    ("whence.incremental",),
+    ("whence.engines.local", "whence.engines.spark"),
     ("whence.session",),
-    ("whence.durable",),
-    ("whence.engines.spark",),
+    ("whence.storage.sqlite",),
+    ("whence.storage.files",),
     ("whence.explain",),
-    ("whence.questions",),
     ("whence.database",),
-    ("whence.cluster", "whence.network", "whence.following"),
-    ("whence.experiments",),
-    ("whence.connecting",),
+    ("whence.spark",),
+    ("whence.lab",),
+    ("whence.database.connect",),
     ("whence.web",),
     ("whence.cli",),
 )
@@ -38,7 +37,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 ONE_PIECE = {"whence.model", "whence.errors"}
 
 # Doors, not layers: `import whence` and `python -m whence` lead to what is below them.
-DOORS = {"whence": "whence.connecting", "whence.__main__": "whence.cli"}
+DOORS = {"whence": "whence.database.connect", "whence.__main__": "whence.cli"}
 
 LEVEL = {package: level for level, layer in enumerate(LAYERS) for package in layer}
 FILES = sorted(ROOT.rglob("*.py"))
@@ -50,9 +49,10 @@ def module_name(file: Path) -> str:
 
 
 def package_of(module: str) -> str | None:
-    """The layer entry that a module belongs to."""
+    """The layer entry that a module belongs to: the closest one."""
     module = DOORS.get(module, module)
-    return next((name for name in LEVEL if module == name or module.startswith(name + ".")), None)
+    found = [name for name in LEVEL if module == name or module.startswith(name + ".")]
+    return max(found, key=len, default=None)
 
 
 def imports(file: Path) -> Iterator[tuple[int, str]]:
@@ -65,7 +65,7 @@ def imports(file: Path) -> Iterator[tuple[int, str]]:
                 for alias in names:
                     inner = f"{module}.{alias.name}"
                     yield node.lineno, inner if exists(inner) else module
-            # What is imported by name, as `import_module("whence.database")`, counts as well.
+            # What is imported by name, as `import_module("whence.cli.main")`, counts as well.
             case ast.Call(func=ast.Name(id="import_module") | ast.Attribute(attr="import_module"), args=[argument, *_]):
                 assert isinstance(argument, ast.Constant), f"{file}:{node.lineno}: the layers cannot be told from this"
                 if str(argument.value).split(".")[0] == "whence":
@@ -77,32 +77,122 @@ def exists(module: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_name)
-def test_imports_point_down(file: Path) -> None:
-    module = module_name(file)
-    here = package_of(module)
-    for line, imported in imports(file):
-        there = package_of(imported)
-        assert there is not None, f"{module}:{line} imports {imported}, which is in no layer"
-        if here is None or here == there or {here, there} <= ONE_PIECE:
-            continue
-        assert LEVEL[there] < LEVEL[here], f"{module}:{line} imports {imported}, which is not below {here}"
+def test_imports_point_down() -> None:
+    wrong = []
+    for file in FILES:
+        module = module_name(file)
+        here = package_of(module)
+        for line, imported in imports(file):
+            there = package_of(imported)
+            if there is None:
+                wrong.append(f"{module}:{line} imports {imported}, which is in no layer")
+            elif here is not None and here != there and not {here, there} <= ONE_PIECE and LEVEL[there] >= LEVEL[here]:
+                wrong.append(f"{module}:{line} imports {imported}, which is not below {here}")
+    assert wrong == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_name)
-def test_no_relative_imports(file: Path) -> None:
-    for node in ast.walk(ast.parse(file.read_text())):
-        assert not (isinstance(node, ast.ImportFrom) and node.level), f"{file}:{node.lineno}: say where it comes from"
+def test_the_product_does_not_need_the_laboratory() -> None:
+    """Nothing imports it but the command that runs its experiments, and that when it is run."""
+    users = {
+        module
+        for file in FILES
+        if not (module := module_name(file)).startswith("whence.lab")
+        and any(imported.startswith("whence.lab") for _, imported in imports(file))
+    }
+    assert users == {"whence.cli.experiment"}
+    at_once = [
+        node
+        for node in ast.parse((ROOT / "whence" / "cli" / "experiment.py").read_text()).body
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("whence.lab")
+    ]
+    assert at_once == []
 
 
-@pytest.mark.parametrize("file", FILES, ids=module_name)
-def test_every_module_has_its_layer(file: Path) -> None:
-    module = module_name(file)
-    # A package that only holds layers (`whence.lang`) has nothing in its __init__ beside a docstring.
-    if package_of(module) is None:
-        body = ast.parse(file.read_text()).body
-        assert any(name.startswith(module + ".") for name in LEVEL), f"{module} is in no layer"
-        assert all(isinstance(node, ast.Expr) for node in body), f"{module} has code and is in no layer"
+ENGINES = ("whence.engines.local", "whence.engines.reference", "whence.engines.spark")
+ORACLE = "whence.engines.reference"
+
+
+def is_within(module: str, package: str) -> bool:
+    return module == package or module.startswith(package + ".")
+
+
+def test_no_engine_imports_another() -> None:
+    wrong = [
+        f"{module}:{line} imports {imported}"
+        for file in FILES
+        for line, imported in imports(file)
+        for engine in ENGINES
+        if is_within(module := module_name(file), engine)
+        and any(is_within(imported, other) for other in ENGINES if other != engine)
+    ]
+    assert wrong == []
+
+
+def test_the_oracle_shares_no_code_with_what_it_judges() -> None:
+    """It is naive evaluation over the model, the analysis and what functions mean, behind the engines' protocol."""
+    ground = [f"whence.{name}" for name in ("model", "errors", "interrupts", "functions", "analysis", "engines.engine")]
+    wrong = [
+        f"{module_name(file)}:{line} imports {imported}"
+        for file in FILES
+        if is_within(module_name(file), ORACLE)
+        for line, imported in imports(file)
+        if not any(is_within(imported, package) for package in (ORACLE, *ground))
+    ]
+    assert wrong == []
+
+
+def test_only_who_asks_for_the_oracle_gets_it() -> None:
+    importing = {
+        module_name(file)
+        for file in FILES
+        if not is_within(module_name(file), ORACLE)
+        for _, imported in imports(file)
+        if is_within(imported, ORACLE)
+    }
+    assert importing == {"whence.database.connect"}
+
+
+def test_nobody_asks_which_engine_it_is() -> None:
+    """Outside of the engines, what one can do is asked of its capabilities."""
+    classes = {
+        node.name
+        for file in FILES
+        if any(is_within(module_name(file), engine) for engine in ENGINES)
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name.endswith(("Engine", "Evidence"))
+    }
+    assert {"LocalEngine", "LocalEvidence", "ReferenceEngine", "SparkEngine", "SparkEvidence"} <= classes
+    wrong = [
+        f"{module_name(file)}:{node.lineno}"
+        for file in FILES
+        if not is_within(module_name(file), "whence.engines")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "issubclass")
+        and any(isinstance(name, ast.Name) and name.id in classes for name in ast.walk(node.args[1]))
+    ]
+    assert wrong == []
+
+
+def test_no_relative_imports() -> None:
+    wrong = [
+        f"{file}:{node.lineno}: say where it comes from"
+        for file in FILES
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert wrong == []
+
+
+def test_every_module_has_its_layer() -> None:
+    for file in FILES:
+        module = module_name(file)
+        # A package that only holds layers (`whence.lang`) has nothing in its __init__ beside a docstring.
+        if package_of(module) is None:
+            body = ast.parse(file.read_text()).body
+            assert any(name.startswith(module + ".") for name in LEVEL), f"{module} is in no layer"
+            assert all(isinstance(node, ast.Expr) for node in body), f"{module} has code and is in no layer"
 
 
 def test_every_layer_exists() -> None:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from whence import errors
-    from whence.cluster.decorators import Pipeline, materialized_view
-    from whence.connecting import connect
-    from whence.database import Database
+    from whence.database.connect import connect
+    from whence.database.database import Database
     from whence.errors import (
         ArityError,
         ConvergenceError,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         WhenceError,
     )
+    from whence.spark.decorators import Pipeline, materialized_view
 
     __version__: str
 
@@ -62,11 +62,11 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("importlib.metadata").version("whence")
     if name == "connect":
-        return import_module("whence.connecting").connect
+        return import_module("whence.database.connect").connect
     if name == "Database":
-        return import_module("whence.database").Database
+        return import_module("whence.database.database").Database
     if name in ("Pipeline", "materialized_view"):
-        return getattr(import_module("whence.cluster.decorators"), name)
+        return getattr(import_module("whence.spark.decorators"), name)
     errors = import_module("whence.errors")
     return errors if name == "errors" else getattr(errors, name)
 

@@ -6,6 +6,8 @@ Each kind has its class; all are under WhenceError. InternalError is our fault, 
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -15,7 +17,7 @@ from whence.model.span import Span
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class NextStep:
     """Something to do next, by its name, in Python's words, and what it is about: a relation, a row, a version.
 
     The command line, its shell and the page have words of their own for it.
@@ -27,7 +29,7 @@ class Way:
 
 
 # How a way is told where the user is; None if there is no such way.
-Say: TypeAlias = Callable[[Way], str | None]
+Say: TypeAlias = Callable[[NextStep], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,14 @@ class Hint:
     """Words with a place, `{}`, for each way that they name. Where one of the ways is missing, there is no hint."""
 
     words: str
-    ways: tuple[Way, ...]
+    ways: tuple[NextStep, ...]
 
     def told(self, say: Say) -> str | None:
         ways = [say(way) for way in self.ways]
         return None if None in ways else self.words.format(*ways)
 
 
-def in_python(way: Way) -> str:
+def in_python(way: NextStep) -> str:
     return way.python
 
 
@@ -136,7 +138,7 @@ class StateError(WhenceError):
 
 
 class OutOfTimeError(WhenceError):
-    """A question that was given up, because whoever asked does not wait any longer."""
+    """A question that was given up, because the caller does not wait any longer."""
 
 
 class InternalError(WhenceError):
@@ -166,3 +168,38 @@ def did_you_mean(name: str, known: Iterable[str], likeness: float = 0.6) -> str 
     by_folded = {word.lower(): word for word in known}
     close = get_close_matches(name.lower(), by_folded, n=1, cutoff=likeness)
     return f"did you mean {by_folded[close[0]]!r}?" if close else None
+
+
+LONGEST_SHOWN = 60
+
+
+def shown(value: object) -> str:
+    """A value for a message: like a SQL literal, and never long."""
+    return shortened(_literal(value))
+
+
+def shortened(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 3] + "..."
+
+
+def _literal(value: object, depth: int = 0) -> str:
+    # What is far longer or deeper than what is shown is cut before it is written.
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).lower()
+        case str():
+            return repr(value[: LONGEST_SHOWN + 1])
+        case decimal.Decimal() if value.is_finite() and abs(value.adjusted()) < LONGEST_SHOWN:
+            return format(value, "f")
+        case datetime.date():
+            return str(value)
+        case int() if abs(value) >= 10**LONGEST_SHOWN:
+            return f"an integer of {value.bit_length()} bits"
+        case tuple() | list():
+            items = (_literal(item, depth + 1) for item in value[:LONGEST_SHOWN])
+            return f"[{', '.join(items)}]" if depth < 3 else "[...]"
+        case decimal.Decimal():
+            return str(value)
+    return repr(value)

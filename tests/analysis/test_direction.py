@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from whence.analysis.direction import Compass, Direction, Moving
 from whence.errors import StratificationError
 from whence.functions.evaluate import compile_term
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.terms import Aggregate, Call, Cast, Constant, Term, Variable
 from whence.model.types import BIGINT, BOOLEAN, DOUBLE, INT, Value
 

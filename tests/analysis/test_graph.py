@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.analysis.components import components
-from whence.analysis.graph import Kind, dependency_graph, strongly_connected
+from whence.analysis.components import DependencyKind, components, dependency_graph, strongly_connected
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
@@ -76,11 +75,11 @@ n(count<x>) :- p(x), !q(x).
         for edge in graph.edges[name]
     ]
     assert seen == [
-        ("p", "a", Kind.POSITIVE, 3),
-        ("p", "q", Kind.NEGATIVE, 3),
-        ("q", "a", Kind.POSITIVE, 4),
-        ("n", "p", Kind.AGGREGATE, 5),
-        ("n", "q", Kind.NEGATIVE, 5),
+        ("p", "a", DependencyKind.POSITIVE, 3),
+        ("p", "q", DependencyKind.NEGATIVE, 3),
+        ("q", "a", DependencyKind.POSITIVE, 4),
+        ("n", "p", DependencyKind.AGGREGATE, 5),
+        ("n", "q", DependencyKind.NEGATIVE, 5),
     ]
 
 

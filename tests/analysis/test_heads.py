@@ -10,13 +10,13 @@ from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Program
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
 from whence.model.schema import Column, Relation
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard
 from whence.model.types import INT
 
 Refusal = Callable[[str, type[WhenceError]], str]
 
-SPAN = Span(Source("<rules>", "12345"), 2, 3)
+SPAN = Span(SourceText("<rules>", "12345"), 2, 3)
 X = Variable("x")
 MIN = Aggregate("min", X, span=SPAN)
 ANY = Wildcard(span=SPAN)

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from whence.analysis import order
 from whence.analysis.order import Absent, Define, Match, order_body
-from whence.analysis.safety import literal_variables
 from whence.errors import UnsafeRuleError, WhenceError
 from whence.lang.datalog.parse import parse_datalog
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
+from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_variables
 from whence.model.terms import Call, Constant, Term, Variable, Wildcard, variables
 from whence.model.types import INT
 

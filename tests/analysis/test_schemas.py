@@ -35,6 +35,8 @@ def schema(rules: str, relation: str) -> str:
         ("p(c) :- link(_, _, c). p(c + 1) :- p(c), c < 3.", "c INT NOT NULL"),
         ("p(x) :- p(y), x = y. p(w) :- note(_, w).", "x DOUBLE"),
         ("p(x) :- note(x, _). p(null).", "x STRING"),
+        # A bare NULL says nothing of a type before every other rule has been heard.
+        ("p(null). p(x + x) :- p(x), x < 9. p(1).", "_1 INT"),
         ("p(x, y) :- q(y, x). q(x, y) :- p(y, x). q(x, y) :- link(x, _, y).", "x INT NOT NULL, y STRING NOT NULL"),
         # What lets no NULL pass.
         ("p(x, w) :- note(x, w), isnotnull(x), w > 1.", "x STRING NOT NULL, w DOUBLE NOT NULL"),
@@ -88,7 +90,7 @@ def test_a_declared_column_takes_what_fits_it(refusal: Refusal) -> None:
     assert said.startswith("column 'c' of 'p' is INT, but this is STRING")
     assert "note: column 'c' of 'p' is INT" in said
     assert "hint: as(x, INT) converts it, or change the declared type" in said
-    assert "is INT, but this is DOUBLE" in refusal(declared + "p(x, «c / 2) :- link(x, _, c).", TypeMismatchError)
+    assert "is INT, but this is DOUBLE" in refusal(declared + "p(x, «c / 2.5) :- link(x, _, c).", TypeMismatchError)
     assert "is INT, but this is BIGINT" in refusal(declared + "p(x, «sum<c>) :- link(x, _, c).", TypeMismatchError)
     said = refusal(declared + 'p("a", «"b").', TypeMismatchError)
     assert "is INT, but this is STRING" in said

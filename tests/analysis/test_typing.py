@@ -7,7 +7,7 @@ import pytest
 from whence.analysis.analyze import analyze
 from whence.analysis.typing import variable_types
 from whence.errors import TypeMismatchError, UnknownNameError, WhenceError
-from whence.functions.typing import Typed
+from whence.functions.types import Typed
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Signature
 from whence.model.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, TIMESTAMP

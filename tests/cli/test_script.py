@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from whence.cli.script import Step, relocate, steps
+from whence.cli.run import ScriptStep, relocate, steps
 from whence.errors import ParseError
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 
 
-def split(text: str) -> list[Step]:
-    return [*steps(Source("day.sql", text))]
+def split(text: str) -> list[ScriptStep]:
+    return [*steps(SourceText("day.sql", text))]
 
 
 def statements(text: str) -> list[str]:
@@ -52,10 +52,10 @@ def test_an_unfinished_string_is_left_to_the_parser() -> None:
 
 
 def test_an_error_points_into_the_script() -> None:
-    script = Source("day.sql", "DELETE FROM t;\nDELETE FRUM t;")
+    script = SourceText("day.sql", "DELETE FROM t;\nDELETE FRUM t;")
     step = [*steps(script)][1]
-    own = Source("day.sql", step.statement)
-    elsewhere = Span(Source("other.sql", "CREATE TABLE t"), 0, 6)
+    own = SourceText("day.sql", step.statement)
+    elsewhere = Span(SourceText("other.sql", "CREATE TABLE t"), 0, 6)
     error = ParseError("no", span=Span(own, 7, 11), related=[("here", Span(own, 0, 6)), ("there", elsewhere)])
     relocate(error, step, script)
     assert error.span is not None

@@ -21,11 +21,8 @@ from rich.console import Console
 
 import whence
 from whence.cli import main
-from whence.cli.shell.command import run_all
-from whence.cli.shell.completing import completions
-from whence.cli.shell.inputs import is_complete, kind_of, pieces
-from whence.cli.shell.prompting import prompted
-from whence.cli.shell.running import Shell
+from whence.cli.shell import Shell, is_complete, kind_of, pieces, run_all
+from whence.cli.shell_prompt import completions, prompted
 
 PROGRAM = """\
 .decl link(src: symbol, dst: symbol)

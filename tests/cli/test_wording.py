@@ -9,9 +9,9 @@ import pytest
 
 import whence
 from whence.cli import main
-from whence.cli.shell.questions import ask
-from whence.cli.wording import in_shell, on_terminal
-from whence.errors import DataError, Hint, Way, in_python
+from whence.cli.shell_questions import ask
+from whence.cli.targets import in_shell, on_terminal
+from whence.errors import DataError, Hint, NextStep, in_python
 
 PROGRAM = """
 CREATE TABLE "owner of"(name STRING, n INT, ok BOOLEAN, at TIMESTAMP);
@@ -52,20 +52,20 @@ def test_a_hint_of_the_shell_can_be_typed(row: str) -> None:
 @pytest.mark.parametrize(
     ("way", "terminal", "shell"),
     [
-        (Way("what_if", "db.what_if"), "`whence what-if p.dl --delete TABLE VALUE ... --changes c.sql`", None),
-        (Way("since", "since=7", (7,)), "with --since 7", "since version 7"),
-        (Way("query", "db.query(...)"), "`whence shell`", "SELECT"),
-        (Way("keep", "connect(keep_versions=...)"), "connect(keep_versions=...) in a Python program", None),
-        (Way("option", "row="), None, None),
+        (NextStep("what_if", "db.what_if"), "`whence what-if p.dl --delete TABLE VALUE ... --changes c.sql`", None),
+        (NextStep("since", "since=7", (7,)), "with --since 7", "since version 7"),
+        (NextStep("query", "db.query(...)"), "`whence shell`", "SELECT"),
+        (NextStep("keep", "connect(keep_versions=...)"), "connect(keep_versions=...) in a Python program", None),
+        (NextStep("option", "row="), None, None),
     ],
 )
-def test_other_ways(way: Way, terminal: str | None, shell: str | None) -> None:
+def test_other_ways(way: NextStep, terminal: str | None, shell: str | None) -> None:
     assert on_terminal(Path("p.dl"), [Path("c.sql")])(way) == terminal
     if shell is not None:
         assert in_shell(way) == shell
 
 
 def test_a_way_that_there_is_not_is_not_told() -> None:
-    error = DataError("no", hint=Hint("{} helps", (Way("option", "missing=..."),)))
+    error = DataError("no", hint=Hint("{} helps", (NextStep("option", "missing=..."),)))
     assert str(error) == error.told(in_python) == "no\nhint: missing=... helps"
     assert error.told(in_shell) == "no"

@@ -37,8 +37,8 @@ def test_a_session_of_spark_connect_is_refused() -> None:
         whence.connect(SparkSession())
     with pytest.raises(whence.UnsupportedError, match="a database on a Spark session has no local engine"):
         whence.connect(SparkSession(), engine="local")
-    with pytest.raises(whence.UnsupportedError, match="there is no maintenance 'eager' on Spark"):
-        whence.connect(SparkSession(), maintenance="eager")
+    with pytest.raises(whence.UnsupportedError, match="there is no maintenance 'counting' on Spark"):
+        whence.connect(SparkSession(), maintenance="counting")
 
 
 def test_anything_else_is_refused() -> None:

@@ -12,7 +12,8 @@ import pytest
 from whence.errors import DataError
 from whence.model.schema import Column, Relation
 from whence.model.types import BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, DecimalType, Row
-from whence.sources.csv import read_csv
+from whence.sources.source import read_source
+from whence.sources.text_files import CsvFile
 
 PEOPLE = Relation("people", (Column("name", STRING, nullable=False), Column("age", INT), Column("note", STRING)))
 
@@ -20,7 +21,7 @@ PEOPLE = Relation("people", (Column("name", STRING, nullable=False), Column("age
 def read(tmp_path: Path, content: str | bytes, relation: Relation = PEOPLE, **options: object) -> list[Row]:
     path = tmp_path / "people.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_csv(path, relation, **options)  # type: ignore[arg-type]
+    return read_source(CsvFile(path, **options), relation)  # type: ignore[arg-type]
 
 
 def refusal(tmp_path: Path, content: str | bytes, relation: Relation = PEOPLE, **options: object) -> str:
@@ -102,11 +103,20 @@ class TestRefusals:
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(DataError, match=r"the rows of 'people' cannot be read from .*: there is no such file"):
-            read_csv(tmp_path / "nowhere.csv", PEOPLE)
+            read_source(CsvFile(tmp_path / "nowhere.csv"), PEOPLE)
         with pytest.raises(DataError, match="the rows of 'people' cannot be read from"):
-            read_csv(tmp_path, PEOPLE)
+            read_source(CsvFile(tmp_path), PEOPLE)
 
     def test_arrays(self, tmp_path: Path) -> None:
         relation = Relation("t", (Column("a", ArrayType(INT)),))
         message = refusal(tmp_path, "a\n[1]\n", relation)
         assert message == "column 'a' of 't' is ARRAY<INT>, which CSV cannot hold"
+
+    def test_a_file_of_another_kind(self, tmp_path: Path) -> None:
+        message = refusal(tmp_path, b"PAR1\x15\x04\xff")
+        assert message.startswith("people.csv is a Parquet file, and the rows of 'people' are read from CSV")
+        assert "a gzip file" in refusal(tmp_path, b"\x1f\x8b\x08\x00")
+
+    def test_another_delimiter(self, tmp_path: Path) -> None:
+        message = refusal(tmp_path, "name;age;note\nAnn;7;x\n")
+        assert message.startswith("the header of people.csv is separated by semicolons, and not by commas")

@@ -121,7 +121,7 @@ class TestProcessingTime:
     @pytest.fixture
     def wall(self, monkeypatch: pytest.MonkeyPatch) -> Wall:
         wall = Wall()
-        monkeypatch.setattr("whence.session.clock.wall_clock", wall.read)
+        monkeypatch.setattr("whence.session.lifetimes.wall_clock", wall.read)
         return wall
 
     def test_rows_leave_some_time_after_they_came(self, wall: Wall) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -32,8 +33,8 @@ def test_a_database_of_tuples_loads_no_heavy_library() -> None:
 
 
 def test_names_are_found() -> None:
-    from whence.connecting import connect
-    from whence.database import Database
+    from whence.database.connect import connect
+    from whence.database.database import Database
     from whence.errors import WhenceError
 
     assert (whence.connect, whence.Database, whence.WhenceError) == (connect, Database, WhenceError)
@@ -51,3 +52,19 @@ def test_every_error_class_is_public() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'whence' has no attribute 'conect'"):
         getattr(whence, "conect")  # noqa: B009 mypy would not let it pass
+
+
+def test_the_page_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("whence.web")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "fastapi", None)
+    with pytest.raises(whence.UnsupportedError) as caught:
+        importlib.import_module("whence.web").serve  # noqa: B018 - what is loaded then
+    assert caught.value.message == "the page needs fastapi, which is not installed"
+    assert caught.value.hint == "pip install 'whence[serve]'"
+
+
+def test_views_of_functions_are_for_spark() -> None:
+    with pytest.raises(whence.UnsupportedError, match="only a database on Spark") as caught:
+        whence.connect().define(object())
+    assert "execute(...)" in str(caught.value.hint)

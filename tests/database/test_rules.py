@@ -165,6 +165,66 @@ class TestInput:
         assert self.program(tmp_path, r'.input p(filename="y.csv", delimiter="\t")', "y.csv", "a\t1\n") == {("a", 1)}
 
     @pytest.mark.parametrize(
+        ("directive", "content", "expected"),
+        [
+            (".input p", '"a"\t1\n"b\t2\nc"\t3\n', {('"a"', 1), ('"b', 2), ('c"', 3)}),
+            (".input p", "a\t1\r\nb \t +2", {("a", 1), ("b ", 2)}),
+            (".input p", "\t1\nnil\t-0\n\\t\\n\t007\n", {("", 1), ("nil", 0), ("\\t\\n", 7)}),
+            (".input p(rfc4180=true)", '"a,""b""",1\nc "d",2\n', {('a,"b"', 1), ('c "d"', 2)}),
+            ('.input p(rfc4180=true, delimiter=";")', '"a;b";1\n', {("a;b", 1)}),
+            ('.input p(delimiter=",")', "[a, [b]],1\n", {("[a, [b]]", 1)}),
+            (".input p(headers=true)", "n\tname\na\t1\n", {("a", 1)}),
+            (".input p(headers=true)", "", set()),
+        ],
+    )
+    def test_fact_files_as_souffle_reads_them(
+        self, tmp_path: Path, directive: str, content: str, expected: set[object]
+    ) -> None:
+        assert self.program(tmp_path, directive, "p.facts", content) == expected
+
+    @pytest.mark.parametrize(
+        ("directive", "content", "message"),
+        [
+            (".input p", "a\t1 \n", "column 'n' must be BIGINT, not '1 '"),
+            (".input p", "a\t0x10\n", "column 'n' must be BIGINT, not '0x10'"),
+            (".input p", "a\t\n", "column 'n' is NOT NULL, and the value is NULL"),
+            (".input p", "a\t1\n\n", "p.facts:2: 'p' has columns 'name', 'n', and this row has 1 field: ''"),
+            (".input p(rfc4180=true)", '"a\nb",1\n', "p.facts:1: a quoted field does not end on its line"),
+            (".input p(rfc4180=true)", '"a"b,1\n', "p.facts:1: a quoted field is followed by something else"),
+            ('.input p(delimiter=",")', "[a,1\n", "p.facts:1: the brackets in this row do not match"),
+            ('.input p(delimiter=",")', "a],1\n", "p.facts:1: the brackets in this row do not match"),
+            (".input p(rfc4180=yes)", "", "rfc4180 is true or false, not 'yes'"),
+        ],
+    )
+    def test_fact_files_that_souffle_refuses_too(
+        self, tmp_path: Path, directive: str, content: str, message: str
+    ) -> None:
+        with pytest.raises(whence.WhenceError) as caught:
+            self.program(tmp_path, directive, "p.facts", content)
+        assert message in str(caught.value)
+
+    @pytest.mark.parametrize(("content", "holds"), [("", False), ("\n", True), ("()\n", True), ("()", True)])
+    def test_a_relation_without_columns_is_true_if_there_is_a_line(
+        self, tmp_path: Path, content: str, holds: bool
+    ) -> None:
+        (tmp_path / "q.facts").write_text(content)
+        db = whence.connect()
+        db.rules(".decl q()\n.input q\nr(1) :- q().", directory=tmp_path)
+        assert db.rows("r") == ({(1,)} if holds else set())
+
+    def test_floats_and_texts_of_one_column(self, tmp_path: Path) -> None:
+        (tmp_path / "f.facts").write_text(" 1.5e3\n.5\n2.\n-7\n")
+        (tmp_path / "s.facts").write_text("a\n\n b\n")
+        db = whence.connect()
+        db.rules(".decl f(x: float)\n.decl s(x: symbol)\n.input f, s", directory=tmp_path)
+        assert db.rows("f") == {(1500.0,), (0.5,), (2.0,), (-7.0,)}
+        assert db.rows("s") == {("a",), ("",), (" b",)}
+        for wrong in ("1.5d", "1_0", "nan", "inf", "1 "):
+            (tmp_path / "f.facts").write_text(wrong)
+            with pytest.raises(whence.DataError, match="must be DOUBLE"):
+                whence.connect().rules(".decl f(x: float)\n.input f", directory=tmp_path)
+
+    @pytest.mark.parametrize(
         ("directive", "message"),
         [
             ('.input p(file_name="x")', "no parameter 'file_name'"),
@@ -189,3 +249,38 @@ class TestInput:
     def test_a_relation_with_rules_has_no_input(self, db: whence.Database) -> None:
         message = refusal(db, "v(x) :- link(x, _, _).\n.input v", whence.StateError)
         assert "'v' has rules, and only relations without rules have input" in message
+
+
+COUNTING = "gen(1). gen(x + 1) :- gen(x), !lim(x)."
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{COUNTING} lim(100).",
+        f"lim(100). {COUNTING}",
+        # A view that stops another one is there before it, too.
+        f"{COUNTING} lim(x) :- base(x). base(100).",
+    ],
+)
+def test_facts_are_there_when_rules_are_first_evaluated(engine: str, text: str, tmp_path: Path) -> None:
+    with whence.connect(tmp_path, engine=engine) as db:
+        db.rules(text)
+        assert len(db.rows("gen")) == 100
+    with whence.connect(tmp_path, engine=engine) as db:
+        assert len(db.rows("gen")) == 100
+
+
+@pytest.mark.parametrize("engine", ["local", "reference"])
+def test_facts_for_a_table_that_is_there_come_before_the_rules(engine: str) -> None:
+    db = whence.connect(engine=engine)
+    db.rules(".decl lim(x: INT)\n.decl all(x: INT)\nall(x) :- lim(x).")
+    with pytest.raises(whence.ConvergenceError):
+        db.rules(f"{COUNTING} lim(-1).")
+    assert db.rows("lim") == db.rows("all") == set()
+    db.rules(f"{COUNTING} lim(100). lim(200).")
+    assert len(db.rows("gen")) == 100
+    db.delete("lim", [(100,)])
+    assert len(db.rows("gen")) == 200
+    assert db.rows("all") == {(200,)}

@@ -9,23 +9,22 @@ from decimal import Decimal
 import pytest
 
 from whence.analysis.analyze import analyze
-from whence.engines.engine import Function
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.engines.reference.evaluate import evaluate
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.errors import ConvergenceError, EvaluationError
 from whence.lang.datalog.parse import parse_datalog
-from whence.model.program import Program, Signature
+from whence.model.program import Function, Program, Signature
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
 from whence.model.schema import Column, Relation
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard
-from whence.model.types import BIGINT, DOUBLE, INT, STRING, DecimalType, Row, Type, Value
+from whence.model.types import BIGINT, DATE, DOUBLE, INT, STRING, DecimalType, Row, Type, Value
 
 LINKS: dict[Row, int] = {("a", "b", 1): 1, ("b", "c", 2): 1, ("c", "a", 3): 1, ("c", "d", 1): 1}
 DECLARED = ".decl link(src: symbol, dst: symbol, cost: number)\n"
 
 
 def run(
-    text: str, base: Mapping[str, Mapping[Row, int]] | None = None, limits: Limits = DEFAULT_LIMITS
+    text: str, base: Mapping[str, Mapping[Row, int]] | None = None, limits: RecursionLimits = DEFAULT_LIMITS
 ) -> dict[str, Mapping[Row, int]]:
     return evaluate(analyze(parse_datalog(text)), base or {}, {}, limits)
 
@@ -95,7 +94,7 @@ class TestRecursion:
     def test_a_long_chain_of_plain_values_has_no_limit(self) -> None:
         text = ".decl next(x: number, y: number)\nseen(0). seen(y) :- seen(x), next(x, y)."
         chain: dict[Row, int] = {(i, i + 1): 1 for i in range(200)}
-        assert len(run(text, {"next": chain}, Limits(rounds=10))["seen"]) == 201
+        assert len(run(text, {"next": chain}, RecursionLimits(rounds=10))["seen"]) == 201
 
 
 class TestEndless:
@@ -103,7 +102,7 @@ class TestEndless:
 
     def test_costs_that_grow_around_a_cycle(self) -> None:
         with pytest.raises(ConvergenceError) as caught:
-            run(self.GROWING, {"link": LINKS}, Limits(rounds=20))
+            run(self.GROWING, {"link": LINKS}, RecursionLimits(rounds=20))
         message = str(caught.value)
         assert message.startswith(
             "'path' does not come to an end: after 20 rounds it still gets new rows, such as ('a', 'a', 42)\n"
@@ -117,17 +116,17 @@ class TestEndless:
         text = ".decl node(x: symbol)\nage(x, 0) :- node(x). age(x, n + 1) :- age(x, n)."
         for base in (nodes, nodes[::-1]):
             with pytest.raises(ConvergenceError, match=r"such as \('node 0', 9\)"):
-                run(text, {"node": {(name,): 1 for name in base}}, Limits(rounds=9))
+                run(text, {"node": {(name,): 1 for name in base}}, RecursionLimits(rounds=9))
 
     def test_the_same_rules_end_without_a_cycle(self) -> None:
         base = {"link": {row: 1 for row in LINKS if row[1] != "a"}}
-        assert ("a", "d", 4) in run(self.GROWING, base, Limits(rounds=20))["path"]
+        assert ("a", "d", 4) in run(self.GROWING, base, RecursionLimits(rounds=20))["path"]
 
     def test_a_limit_that_is_just_enough(self) -> None:
         text = "n(0). n(x + 1) :- n(x), x < 5."
-        assert len(run(text, limits=Limits(rounds=6))["n"]) == 6
+        assert len(run(text, limits=RecursionLimits(rounds=6))["n"]) == 6
         with pytest.raises(ConvergenceError):
-            run(text, limits=Limits(rounds=5))
+            run(text, limits=RecursionLimits(rounds=5))
 
     def test_the_default_limit_is_finite(self) -> None:
         with pytest.raises(ConvergenceError, match="'n' does not come to an end: after 1,000 rounds"):
@@ -142,19 +141,19 @@ class TestEndless:
         """
         )
         with pytest.raises(ConvergenceError) as caught:
-            run(text, {"link": {("a", "b", 1): 1, ("b", "a", -2): 1}}, Limits(rounds=50))
+            run(text, {"link": {("a", "b", 1): 1, ("b", "a", -2): 1}}, RecursionLimits(rounds=50))
         assert "'best' does not come to an end: after 50 rounds" in str(caught.value)
         assert "hint: around some cycle the values get better every time, so there is no best one" in str(caught.value)
 
     def test_every_rule_that_goes_on_is_named(self) -> None:
         with pytest.raises(ConvergenceError) as caught:
-            run("n(0).\nn(x + 1) :- n(x).\nn(x + 2) :- n(x).\n", limits=Limits(rounds=10))
+            run("n(0).\nn(x + 1) :- n(x).\nn(x + 2) :- n(x).\n", limits=RecursionLimits(rounds=10))
         assert "note: this rule keeps producing new rows too" in str(caught.value)
         assert "3 | n(x + 2) :- n(x)." in str(caught.value)
 
     def test_rows_are_limited_within_a_round(self) -> None:
         with pytest.raises(ConvergenceError, match=r"'n' grows without end: it has more than 1,000 rows") as caught:
-            run("n(1). n(2). n(3). n(x * 7 + y) :- n(x), n(y).", limits=Limits(rows=1_000))
+            run("n(1). n(2). n(3). n(x * 7 + y) :- n(x), n(y).", limits=RecursionLimits(rows=1_000))
         assert caught.value.span is not None
         assert caught.value.span.text.startswith("n(x * 7 + y)")
 
@@ -339,6 +338,6 @@ class TestJoins:
 
     def test_dates(self) -> None:
         base: dict[str, dict[Row, int]] = {"p": {(datetime.date(2026, 1, 31),): 1}}
-        relation = Relation("p", (Column("d", Type("DATE")),))
+        relation = Relation("p", (Column("d", DATE),))
         rule = Rule(atom("q", Call("add_months", (Variable("d"), constant(1, INT)))), (atom("p", "d"),))
         assert evaluate(analyze(Program((relation,), (rule,))), base)["q"] == {(datetime.date(2026, 2, 28),): 1}

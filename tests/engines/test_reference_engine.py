@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import pytest
 
 from whence.analysis.analyze import Analysis, analyze
-from whence.engines.engine import Engine, Function
+from whence.engines.engine import Engine
 from whence.engines.reference.engine import ReferenceEngine
 from whence.errors import EvaluationError
 from whence.lang.datalog.parse import parse_datalog
-from whence.model.program import Signature
+from whence.model.program import Function, Signature
 from whence.model.types import BIGINT, Row
 from whence.model.updates import Update
 

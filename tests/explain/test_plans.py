@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 import whence
+from whence.lab.strategies import connect
 
 PROGRAMS = sorted((Path(__file__).parent / "plans").glob("*.[ds]*l"))
 
 
 def opened(program: Path, maintenance: str = "auto") -> whence.Database:
-    db = whence.connect(maintenance=maintenance)
+    db = connect(maintenance)
     run = db.execute if program.suffix == ".sql" else db.rules
     run(program.read_text(), name=program.name)
     return db

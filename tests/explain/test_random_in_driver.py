@@ -14,24 +14,23 @@ from tests.engines.local.recursive_driver import added
 from tests.engines.local.recursive_programs import FUNCTIONS, TABLES, random_program, random_update
 from tests.engines.spark.simulated import SimulatedEngine, ToClusterError
 from tests.explain.proofs.worlds import LIMITS
-from tests.explain.weighing.brute import World
+from tests.explain.provenance.brute import World
 from whence.analysis.analyze import Analysis
-from whence.engines import evidence as engines
+from whence.engines import engine as engines
 from whence.engines.local.engine import LocalEngine
 from whence.engines.reference.evaluate import evaluate
-from whence.engines.spark.paging import Paging
-from whence.engines.spark.proving import SparkEvidence
+from whence.engines.spark.evidence import SparkEvidence
+from whence.engines.spark.pages import Paging
 from whence.engines.spark.tuple_ids import row_ids
 from whence.errors import UnsupportedError, WhenceError
-from whence.explain.changes.contents import Contents
-from whence.explain.changes.dependents import dependents
+from whence.explain.hypothetical.contents import DatabaseContents
+from whence.explain.hypothetical.dependents import dependents
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.checking import Checker
+from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.prover import prove
-from whence.explain.weighing.critical import critical
-from whence.explain.weighing.cutting import smallest_cut
-from whence.explain.weighing.probability import probability
-from whence.explain.weighing.weighing import Weighing
+from whence.explain.provenance.cut import smallest_cut
+from whence.explain.provenance.probability import probability
+from whence.explain.provenance.provenance import Weighing, critical
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
 
@@ -108,7 +107,7 @@ def compare(
             # Where no column of a base is known, all of it would have to be read.
             with suppress(UnsupportedError):
                 reasons = prove(backwards, [fact], LIMITS)
-                checker.check([fact], {each: (r.kind.value, r.count, r.ways) for each, r in reasons.items()})
+                checker.check([fact], {each: (r.kind.value, r.count, r.derivations) for each, r in reasons.items()})
                 if len(world.facts) <= MOST_ROWS:
                     weigh(Weighing(backwards, fact), world, rng)
                 asked += 1
@@ -177,7 +176,7 @@ def follow_dependents(engine: SimulatedEngine, analysis: Analysis, base: Mapping
 
 
 def dependents_of(evidence: engines.Evidence, table: str, row: Row) -> tuple[dict[str, set[Row]], frozenset[str]]:
-    contents, backwards = Contents(evidence), Backwards(evidence)
+    contents, backwards = DatabaseContents(evidence), Backwards(evidence)
     found, partly = dependents(contents, backwards, table, [row], steps=10**6, seconds=60.0)
     return {view: set(rows) for view, rows in found.items()}, partly
 

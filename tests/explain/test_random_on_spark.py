@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import whence
-from tests.explain.changes.programs import RULES, TABLES, by_table, facts, program
+from tests.explain.hypothetical.programs import RULES, TABLES, by_table, facts, program
 from tests.explain.proofs.helpers import check, check_all, exactly, session
-from tests.explain.weighing.brute import World
-from whence.cluster import journal
-from whence.cluster.database import SparkDatabase
-from whence.engines.spark.paging import Paging
+from tests.explain.provenance.brute import World
+from whence.engines.spark.pages import Paging
 from whence.model.types import Row
+from whence.spark import journal
+from whence.spark.database import SparkDatabase
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from whence.functions.evaluate import compile_term
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.terms import Call, Term, Variable
 from whence.model.types import Type, Value
 

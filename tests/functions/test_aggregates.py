@@ -11,20 +11,9 @@ from hypothesis import strategies as st
 
 from whence.errors import ArityError, EvaluationError, TypeMismatchError, UnknownNameError
 from whence.functions.aggregates import count_rows, fold
-from whence.functions.typing import Typed, aggregate_type, infer
+from whence.functions.types import Typed, aggregate_type, infer
 from whence.model.terms import Aggregate, Variable
-from whence.model.types import (
-    BIGINT,
-    DATE,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    ArrayType,
-    DecimalType,
-    Type,
-    Value,
-)
+from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, STRING, ArrayType, DecimalType, Type, Value
 
 D52 = DecimalType(5, 2)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from whence.errors import EvaluationError, TypeMismatchError
-from whence.functions.typing import Typed
+from whence.functions.types import Typed
 from whence.model.terms import Constant
 from whence.model.types import BIGINT, DOUBLE, INT, NULL, STRING, ArrayType, Value
 

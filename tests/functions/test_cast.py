@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from whence.errors import EvaluationError, TypeMismatchError
 from whence.functions.evaluate import compile_term, convert
-from whence.functions.typing import Typed, infer
-from whence.model.span import Source, Span
+from whence.functions.types import Typed, infer
+from whence.model.span import SourceText, Span
 from whence.model.terms import Cast, Variable
 from whence.model.types import (
     BIGINT,
@@ -46,6 +46,12 @@ NOON = datetime(2024, 2, 29, 12, 0, 0, 500000)
         (" f ", STRING, BOOLEAN, False),
         ("2024-2-9", STRING, DATE, date(2024, 2, 9)),
         ("2024", STRING, DATE, date(2024, 1, 1)),
+        ("2024-02-29 12:30:00", STRING, DATE, date(2024, 2, 29)),
+        ("2024-02-29T", STRING, DATE, date(2024, 2, 29)),
+        ("\t1\x00\n", STRING, INT, 1),
+        ("1.5d", STRING, DOUBLE, 1.5),
+        (5e-324, DOUBLE, STRING, "4.9E-324"),
+        (2e-323, DOUBLE, STRING, "2.0E-323"),
         ("2024-02", STRING, DATE, date(2024, 2, 1)),
         ("2024-02-29T12:00:00.5Z", STRING, TIMESTAMP, NOON),
         ("2024-02-29 13:00:00.500+01:00", STRING, TIMESTAMP, NOON),
@@ -154,7 +160,7 @@ def test_a_cast_keeps_what_can_be_null() -> None:
 
 
 def test_a_failing_cast_knows_its_place() -> None:
-    span = Span(Source("<sql>", "SELECT CAST(x AS INT)"), 7, 21)
+    span = Span(SourceText("<sql>", "SELECT CAST(x AS INT)"), 7, 21)
     evaluate = compile_term(Cast(Variable("x"), INT, span=span), {"x": Typed(STRING, True)}, {}, {})
     assert evaluate({"x": "12"}) == 12
     assert evaluate({"x": None}) is None

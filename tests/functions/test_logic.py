@@ -9,7 +9,7 @@ import pytest
 
 from whence.errors import ArityError, EvaluationError, TypeMismatchError
 from whence.functions.evaluate import compile_term
-from whence.functions.typing import Typed
+from whence.functions.types import Typed
 from whence.model.terms import Call, Constant, Variable
 from whence.model.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, Value
 

@@ -10,10 +10,8 @@ from enum import IntEnum, StrEnum
 import pytest
 
 from whence.errors import DataError
-from whence.functions.readers import column_reader, reader
-from whence.functions.values import check_value
 from whence.model import types
-from whence.model.schema import Column
+from whence.model.schema import Column, check_value, column_reader, reader
 from whence.model.types import ArrayType, DecimalType, Type, Value
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from whence.errors import EvaluationError, UnknownNameError
 from whence.functions.evaluate import compile_term
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.program import Signature
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 from whence.model.terms import Call, Constant, Variable
 from whence.model.types import DOUBLE, INT, STRING, Type, Value
 
 TYPES = {"x": Typed(INT, False)}
-CALL = Call("f", (Variable("x"), Constant("a", STRING)), span=Span(Source("<rules>", 'f(x, "a")'), 0, 9))
+CALL = Call("f", (Variable("x"), Constant("a", STRING)), span=Span(SourceText("<rules>", 'f(x, "a")'), 0, 9))
 
 
 def run(function: Callable[..., object], returns: Type, x: int | None = 1) -> Value:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from whence.functions.evaluate import compile_term
 from whence.functions.skolem import skolem_value
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.terms import Constant, Skolem, Variable
 from whence.model.types import INT, STRING, Value
 

@@ -7,17 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from whence.errors import EvaluationError, ParseError, TypeMismatchError
-from whence.model.terms import Constant
-from whence.model.types import (
-    BIGINT,
-    DATE,
-    DOUBLE,
-    INT,
-    STRING,
-    ArrayType,
-    Type,
-    Value,
-)
+from whence.model.terms import Call, Constant
+from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, ArrayType, Type, Value
 
 
 def argument(given: Value) -> tuple[Value, Type]:
@@ -47,8 +38,10 @@ def argument(given: Value) -> tuple[Value, Type]:
         ("trim", ("  a\t ",), "a\t"),
         ("ltrim", ("  a ",), "a "),
         ("rtrim", ("  a ",), "  a"),
-        ("trim", ("xyaxy", "yx"), "a"),
-        ("trim", ("abc", ""), "abc"),
+        ("trim", ("yx", "xyaxy"), "a"),
+        ("trim", ("", "abc"), "abc"),
+        ("ltrim", ("x", "xxax"), "ax"),
+        ("rtrim", ("a", "abba"), "abb"),
         ("replace", ("banana", "an", "x"), "bxxa"),
         ("replace", ("banana", "an"), "ba"),
         ("replace", ("abc", "", "x"), "abc"),
@@ -76,7 +69,7 @@ def test_values(value: Callable[..., Value], function: str, arguments: tuple[Val
 
 
 def test_concat_writes_other_types(value: Callable[..., Value], type_of: Callable[..., str]) -> None:
-    assert value("concat", ("a", STRING), (1, INT), (1e10, DOUBLE), (True, Type("BOOLEAN"))) == "a11.0E10true"
+    assert value("concat", ("a", STRING), (1, INT), (1e10, DOUBLE), (True, BOOLEAN)) == "a11.0E10true"
     assert value("concat", ("a", STRING), (None, INT)) is None
     assert value("concat", ((1,), ArrayType(INT)), ((2, None), ArrayType(BIGINT))) == (1, 2, None)
     assert type_of("concat", ArrayType(INT), ArrayType(BIGINT)) == "ARRAY<BIGINT>"
@@ -87,7 +80,22 @@ def test_concat_writes_other_types(value: Callable[..., Value], type_of: Callabl
 def test_results_too_long_for_memory_are_refused(value: Callable[..., Value]) -> None:
     for function in ("repeat", "lpad", "rpad"):
         with pytest.raises(EvaluationError, match="is too long"):
-            value(function, ("ab", STRING), (2**62, BIGINT))
+            value(function, ("ab", STRING), (2**31 - 1, INT))
+
+
+@pytest.mark.parametrize("function", ["left", "right", "substring", "repeat", "lpad", "rpad"])
+def test_a_count_beyond_int_is_refused(value: Callable[..., Value], function: str) -> None:
+    assert value(function, ("ab", STRING), (1, BIGINT)) == value(function, ("ab", STRING), (1, INT))
+    with pytest.raises(EvaluationError, match="cannot cast 2147483648 to INT"):
+        value(function, ("ab", STRING), (2**31, BIGINT))
+
+
+def test_concat_evaluates_every_part_of_a_text(value: Callable[..., Value]) -> None:
+    failing = Call("repeat", (Constant("a", STRING), Constant(2**31 - 1, INT)))
+    with pytest.raises(EvaluationError, match="is too long"):
+        value("concat", (None, STRING), failing)
+    assert value("startswith", (None, STRING), failing) is None
+    assert value("trim", failing, (None, STRING)) is None
 
 
 @pytest.mark.parametrize(

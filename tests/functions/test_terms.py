@@ -7,9 +7,9 @@ import pytest
 from whence.errors import EvaluationError, UnknownNameError, UnsafeRuleError, UnsupportedError
 from whence.functions.builtin import BUILTINS
 from whence.functions.evaluate import compile_term
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.program import Signature
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard
 from whence.model.types import BOOLEAN, INT, NULL, STRING
 
@@ -60,7 +60,7 @@ def test_the_first_wrong_argument_is_blamed() -> None:
 
 
 def test_an_error_is_placed_at_the_innermost_call() -> None:
-    source = Source("<sql>", "1 + 1 / x")
+    source = SourceText("<sql>", "1 + 1 / x")
     quotient = Call("/", (number(1), X), span=Span(source, 4, 9))
     evaluate = compile_term(Call("+", (number(1), quotient), span=Span(source, 0, 9)), TYPES, {}, {})
     with pytest.raises(EvaluationError) as caught:

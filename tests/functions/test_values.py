@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from whence.errors import DataError
-from whence.functions.values import check_value
-from whence.model.schema import Column
+from whence.model.schema import Column, check_value
 from whence.model.types import (
     BIGINT,
     BOOLEAN,

@@ -6,20 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.functions.typing import common_type, fits
-from whence.model.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    ArrayType,
-    DecimalType,
-    Type,
-)
+from whence.functions.types import common_type, fits
+from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, NULL, STRING, TIMESTAMP, ArrayType, DecimalType, Type
 
 SCALARS = [STRING, INT, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP, NULL]
 decimals = st.integers(1, 38).flatmap(lambda p: st.builds(DecimalType, st.just(p), st.integers(0, p)))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from tests.random.tables import Table, random_rows
-from whence.database import Database
+from whence.database.database import Database
 from whence.model.types import Row
 
 

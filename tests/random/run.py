@@ -19,9 +19,7 @@ from whence.lang.datalog.parse import parse_datalog
 from whence.lang.datalog.write import to_datalog
 from whence.lang.sql.parse import parse_sql
 from whence.lang.sql.write import to_sql
-from whence.model.catalog import Catalog
-from whence.model.program import Program
-from whence.model.statements import CreateTable, CreateView, Statement
+from whence.model.program import Catalog, CreateTable, CreateView, Program, Statement
 from whence.model.types import Row
 
 SAME = "agreed with DuckDB"

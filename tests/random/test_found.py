@@ -9,7 +9,7 @@ from tests.random.duck import duck, to_duckdb
 from tests.random.maintenance import counts
 from tests.random.run import check_round_trips, compare
 from whence.lang.sql.parse import parse_sql
-from whence.model.catalog import Catalog
+from whence.model.program import Catalog
 
 TABLES = """
     CREATE TABLE a(x INT, y INT);
@@ -29,6 +29,9 @@ ROWS = """
     INSERT INTO fine VALUES (1.500, 1.25), (2.001, -1.25), (2.000, 0.0), (NULL, NULL)
 """
 QUERIES = {
+    "a query of an inner WITH is named as one outside, but for the case": """
+        WITH q AS (SELECT 1 AS n)
+        SELECT q.n, (SELECT max(n) FROM (WITH Q AS (SELECT 2 AS n) SELECT n FROM Q)) AS m FROM q""",
     "floor and ceil have a syntax of their own": "SELECT floor(f) AS c, ceil(f) AS d FROM fine",
     "text is joined with ||": "SELECT z || 'a' AS c FROM b",
     "a NOT NULL column equals one that can be NULL": """

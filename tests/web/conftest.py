@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import whence
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app
 
 PROGRAM = """

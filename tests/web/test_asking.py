@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app
 
 

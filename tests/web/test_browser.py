@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
 import whence
 from tests.web.browser import Window, chromium, missing
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import Page, serve
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=missing() or "")
@@ -198,7 +199,7 @@ def test_sql_with_completion_and_errors(window: Window) -> None:
     window.click('#question input[value="sql"] + span')
     window.type("#question textarea", Keys.CONTROL + "a", Keys.DELETE)
     window.type("#question textarea", "SELECT count(*) AS n FROM rea")
-    window.see(".completions li", "reachable")
+    window.see(".choices li", "reachable")
     window.keys(Keys.TAB, Keys.CONTROL + Keys.ENTER)
     window.see("#answer td", "6")
     window.type("#question textarea", Keys.CONTROL + "a", Keys.DELETE)
@@ -301,6 +302,160 @@ def test_light_and_dark(window: Window) -> None:
     window.see("#live.on")
     assert window.run(shade) != first
     window.click("#theme")
+
+
+def overlap(window: Window, one: str, other: str) -> object:
+    return window.run(f"""
+        const [a, b] = ['{one}', '{other}'].map((each) => document.querySelector(each).getBoundingClientRect());
+        return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom""")
+
+
+@pytest.mark.usefixtures("page")
+def test_completions_leave_the_button_free(window: Window) -> None:
+    window.click('#question input[value="sql"] + span')
+    before = window.run("return document.querySelector('#question button.main').getBoundingClientRect().top")
+    window.type("#question textarea", " s")
+    window.see(".choices li", "src")
+    assert overlap(window, ".choices", "#question button.main") is False
+    assert window.run("return document.querySelector('#question button.main').getBoundingClientRect().top") == before
+    assert window.run("return document.querySelectorAll('.choices [aria-selected=true]').length") == 1
+    window.click("#question button.main")
+    window.see("#answer .problem")
+
+
+@pytest.mark.usefixtures("page")
+def test_a_row_is_found_by_its_key(window: Window) -> None:
+    window.click('#question input[value="impact"] + span')
+    window.run("document.querySelector('#question .picker input').focus()")
+    window.see(".picker .choices li", "a, b")
+    # By keyboard one can go past it.
+    window.keys(Keys.TAB)
+    assert window.run("return document.activeElement.getAttribute('aria-label')") == "src"
+    assert window.run("return document.querySelector('#question .field input').value") == ""
+    window.type("#question .picker input", "c d")
+    window.until(lambda: window.all(".picker .choices li span") == ["c, d"] or None, "one row")
+    window.keys(Keys.ENTER)
+    typed = "return [...document.querySelectorAll('#question .field input')].map((each) => each.value)"
+    assert window.run(typed) == ["c", "d", ""]
+    # Its third value is NULL, and that is not the same as empty.
+    assert window.see("#question .none").get_attribute("aria-pressed") == "true"
+    window.click("#question button.main")
+    window.see("#answer summary", "reachable 3 rows")
+
+
+@pytest.mark.usefixtures("page")
+def test_empty_is_any_value_and_null_is_chosen(window: Window, db: Database) -> None:
+    db.insert("link", [("NULL", "x", None), ("x", "NULL", 7)])
+    window.click(node("link"))
+    window.see("#relation .more", "These are all.")
+    window.click("#relation .filters .none")
+    window.until(lambda: len(window.all("#relation tbody tr")) == 2 or None, "two rows without a length")
+    window.click("#relation .filters .none")
+    window.until(lambda: len(window.all("#relation tbody tr")) == 6 or None, "all rows")
+    window.type('#relation .filters input[aria-label$="src is"]', "NULL")
+    window.until(lambda: len(window.all("#relation tbody tr")) == 1 or None, "a text that reads NULL")
+    for kind in ("why", "why-not", "impact", "what-if"):
+        window.click(f'#question input[value="{kind}"] + span')
+        window.see("#question .convention", "An empty field is any value; NULL is chosen with its button.")
+        shown = window.run("return [...document.querySelectorAll('#question .field input')].map((e) => e.placeholder)")
+        assert set(shown) == {"any"}  # type: ignore[call-overload]
+    # All rows with these values go.
+    window.run("document.querySelectorAll('#question .row select')[1].value = 'link'")
+    window.run("document.querySelectorAll('#question .row select')[1].dispatchEvent(new Event('change'))")
+    window.type("#question .field:nth-of-type(1) input", "a", Keys.ENTER)
+    window.see("#answer .change h3", "link table, −2")
+    # And a row that comes has all of them.
+    window.run("document.querySelector('#question .row select').value = 'insert'")
+    window.click("#question button.main")
+    window.see("#answer .problem", "dst, km: an inserted row needs a value")
+    window.type("#question .field:nth-of-type(2) input", "zz")
+    window.click("#question .none")
+    window.click("#question button.main")
+    window.see("#answer .change h3", "link table, +1")
+
+
+@pytest.mark.usefixtures("page")
+def test_a_member_of_a_group_is_named_once(window: Window, db: Database) -> None:
+    db.execute(
+        "CREATE VIEW legs AS SELECT a.src, sum(b.km) AS km FROM link a JOIN link b ON a.dst = b.src GROUP BY a.src"
+    )
+    window.click(node("legs"))
+    window.type('#relation .filters input[aria-label$="src is"]', "a")
+    window.see("#relation .more", "1 row with")
+    window.click("#relation td.action button", "why?")
+    window.see(".step.member")
+    assert not [text for text in window.all(".step.member") if text.count("together") > 1]
+
+
+def test_fields_are_as_wide_as_their_type(window: Window) -> None:
+    with whence.connect() as db, serve(db, port=0) as page:
+        db.execute("CREATE TABLE t(ok BOOLEAN, n INT, s STRING)")
+        window.open(page.url)
+        window.click('#question input[value="impact"] + span')
+        window.see("#question .field")
+        ok, n, s = (
+            window.see(f'#question .field:nth-of-type({at}) [aria-label="{name}"]')
+            for at, name in enumerate(("ok", "n", "s"), 1)
+        )
+        assert ok.tag_name == "select" and ok.rect["width"] < s.rect["width"] > n.rect["width"]
+        assert (n.value_of_css_property("text-align"), s.value_of_css_property("text-align")) == ("right", "start")
+
+
+def test_a_large_graph_fits_and_zooms(window: Window) -> None:
+    with whence.connect() as db, serve(db, port=0) as page:
+        db.execute(";".join(f"CREATE TABLE t{at}(x INT)" for at in range(9)))
+        db.execute(";".join(f"CREATE VIEW v{at} AS SELECT x FROM t{at}" for at in range(9)))
+        window.open(page.url)
+        window.see(node("v8"))
+        outside = """
+            const place = document.querySelector('#graph').getBoundingClientRect();
+            return [...document.querySelectorAll('#graph .node')].filter((node) => {
+              const { left, right, top, bottom } = node.getBoundingClientRect();
+              return left < place.left || right > place.right || top < place.top || bottom > place.bottom;
+            }).length"""
+        assert window.run(outside) == 0
+        box = "return document.querySelector('#graph svg').getAttribute('viewBox')"
+        whole = window.run(box)
+        window.click("#zoom button", "+")
+        nearer = window.run(box)
+        assert nearer != whole
+        wheel = "new WheelEvent('wheel', {deltaY: -1, cancelable: true})"
+        window.run(f"document.querySelector('#graph svg').dispatchEvent({wheel})")
+        assert window.run(box) != nearer
+        # A node that is reached by keyboard is seen.
+        for name in ("t0", "v8"):
+            window.run(f"document.querySelector('{node(name)}').focus()")
+            seen = window.run(outside.replace("#graph .node", f'#graph [data-name="{name}"]'))
+            assert seen == 0
+        window.keys(Keys.ARROW_LEFT)
+        window.keys("0")
+        assert window.run(box) == whole
+        window.click("#zoom button", "+")
+        ActionChains(window.driver).click_and_hold(window.see("#graph svg")).move_by_offset(-40, 30).release().perform()
+        dragged = window.run(box)
+        window.click("#zoom button", "Fit")
+        assert window.run(box) == whole != dragged
+        window.click(node("t3"))
+        window.see("#relation h2", "t3 table")
+
+
+def test_long_cells_are_said_to_be_cut(window: Window, db: Database) -> None:
+    db.insert("closed", [("x" * 20_000,)])
+    with serve(db, port=0) as page:
+        window.open(page.url)
+        window.click(node("closed"))
+        window.see("#relation .more", "1 cell is shortened, and ends with “…”.")
+
+
+def test_questions_come_first_on_a_narrow_screen(db: Database) -> None:
+    for width, first in ((520, True), (900, True), (1400, False)):
+        with chromium(width, 900) as window, serve(db, port=0) as page:
+            window.open(page.url)
+            window.see(node("reachable"))
+            top = "return document.querySelector('{}').getBoundingClientRect().top"
+            ask, graph = window.run(top.format("#ask")), window.run(top.format("#relations"))
+            assert (ask < graph) is first  # type: ignore[operator]
+            assert window.run("return document.documentElement.scrollWidth - innerWidth") <= 0  # type: ignore[operator]
 
 
 def test_on_a_narrow_screen(db: Database) -> None:

@@ -9,16 +9,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from whence.database import Database
-from whence.web.feed import Feed
-from whence.web.limits import Limits
-from whence.web.problems import RefusedError
-from whence.web.working import Workers
+from whence.database.database import Database
+from whence.web.cells import RequestLimits
+from whence.web.feed import PageFeed
+from whence.web.requests import RefusedRequestError, Workers
 
 
-def feed_of(db: Database, commits: int = 200) -> Feed:
-    limits = Limits(commits=commits)
-    return Feed(db, Workers(limits), limits)
+def feed_of(db: Database, commits: int = 200) -> PageFeed:
+    limits = RequestLimits(commits=commits)
+    return PageFeed(db, Workers(limits), limits)
 
 
 async def next_event(events: AsyncIterator[str]) -> tuple[str, dict[str, object]]:
@@ -103,24 +102,21 @@ def test_a_large_change_is_counted_and_not_listed(db: Database) -> None:
 
 def test_only_so_many_listen(db: Database) -> None:
     async def listen() -> None:
-        limits = Limits(listeners=1)
-        feed = Feed(db, Workers(limits), limits)
-        events = feed.events(None)
-        feed.check_room()
-        await next_event(events)
-        with pytest.raises(RefusedError, match="1 pages are listening already"):
-            feed.check_room()
-        feed.close()
-        assert [event async for event in events] == []
-        feed.check_room()
+        limits = RequestLimits(listeners=1)
+        feed = PageFeed(db, Workers(limits), limits)
+        refused = pytest.raises(RefusedRequestError, match="1 pages are listening already")
+        with feed.listening(), refused, feed.listening():
+            pass
+        with feed.listening():
+            pass
 
     asyncio.run(listen())
 
 
 def test_what_cannot_be_read_in_time_is_a_gap(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     async def listen() -> None:
-        limits = Limits(seconds=0.1)
-        feed = Feed(db, Workers(limits), limits)
+        limits = RequestLimits(seconds=0.1)
+        feed = PageFeed(db, Workers(limits), limits)
         events = feed.events(None)
         await next_event(events)
         before, ready = db.version, threading.Event()

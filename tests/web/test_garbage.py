@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import whence
 from tests.web.conftest import LINKS, PROGRAM
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app
 
 NAMES = st.sampled_from(["link", "closed", "reachable", "open_ends", "total", "LINK", "reach", "link$1", "", "é"])

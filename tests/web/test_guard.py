@@ -13,11 +13,10 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from starlette.websockets import WebSocketDisconnect
 
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app
-from whence.web.limits import Limits
-from whence.web.problems import RefusedError
-from whence.web.working import Workers
+from whence.web.cells import RequestLimits
+from whence.web.requests import RefusedRequestError, Workers
 
 TOKEN = "a-token-that-nobody-guesses"  # noqa: S105 - a secret of this test
 JSON = {"Content-Type": "application/json"}
@@ -119,7 +118,7 @@ def test_a_page_for_everybody_needs_a_token(db: Database) -> None:
 
 
 def test_a_huge_body_is_not_read(db: Database) -> None:
-    with TestClient(app(db, limits=Limits(body=1_000)), base_url="http://localhost") as client:
+    with TestClient(app(db, limits=RequestLimits(body=1_000)), base_url="http://localhost") as client:
         answer = client.post("/api/query", json={"sql": "x" * 2_000})
         assert answer.status_code == 413
         assert words(answer) == "the request is larger than 1,000 bytes\nhint: ask in smaller parts"
@@ -154,13 +153,13 @@ def held(db: Database) -> Iterator[None]:
 
 
 def test_too_many_questions_at_once(db: Database) -> None:
-    workers = Workers(Limits(seconds=20, at_once=1))
+    workers = Workers(RequestLimits(seconds=20, at_once=1))
 
     async def ask_twice() -> None:
         async with anyio.create_task_group() as asking:
             asking.start_soon(workers.run, lambda: db.rows("link"))
             await anyio.sleep(0.1)
-            with pytest.raises(RefusedError) as refused:
+            with pytest.raises(RefusedRequestError) as refused:
                 await workers.run(lambda: db.rows("link"))
             assert (refused.value.status, refused.value.hint) == (503, "try again later")
             assert refused.value.message == "1 questions are being answered already"
@@ -171,7 +170,7 @@ def test_too_many_questions_at_once(db: Database) -> None:
 
 
 def test_too_long_a_question(db: Database) -> None:
-    limits = Limits(seconds=0.5, at_once=1)
+    limits = RequestLimits(seconds=0.5, at_once=1)
     with TestClient(app(db, limits=limits), base_url="http://localhost") as client:
         with held(db):
             answer = client.get("/api/rows", params={"relation": "link"})

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 import whence
 from tests.web.browser import chromium, missing
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app, serve
 
 NODES = 1_000

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi.testclient import TestClient
 
 import whence
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app
 
 
@@ -41,7 +41,7 @@ def test_the_last_commits_come_with_it(client: TestClient, db: Database) -> None
     changed = {part["relation"]: (part["inserted"], part["deleted"]) for part in newest["relations"]}
     assert changed == {"link": (0, 1), "reachable": (0, 3), "open_ends": (0, 1), "total": (0, 1)}
     link = next(part for part in newest["relations"] if part["relation"] == "link")
-    assert link["rows"] == [{"sign": "-", "row": ["c", "d", None]}]
+    assert link["rows"] == [{"sign": "-", "row": ["c", "d", None], "whole": True}]
 
 
 def test_a_database_with_nothing_in_it() -> None:

@@ -9,10 +9,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 import whence
-from whence.database import Database
-from whence.patience import patience
+from whence.database.database import Database
+from whence.deadline import time_limit
+from whence.lab.strategies import connect
 from whence.web import app
-from whence.web.limits import Limits
+from whence.web.cells import RequestLimits
 
 SECONDS = 4.0
 # On a machine that has other things to do.
@@ -55,7 +56,7 @@ def db() -> Iterator[Database]:
 
 @pytest.fixture
 def client(db: Database) -> Iterator[TestClient]:
-    with TestClient(app(db, limits=Limits(seconds=SECONDS)), base_url="http://localhost") as client:
+    with TestClient(app(db, limits=RequestLimits(seconds=SECONDS)), base_url="http://localhost") as client:
         yield client
 
 
@@ -97,7 +98,7 @@ def test_supports_are_those_that_were_found_in_time(client: TestClient) -> None:
 
 
 def ask_without_end(db: Database, seconds: float) -> None:
-    with patience(seconds):
+    with time_limit(seconds):
         while True:
             db.what_if(insert={"go": [(1,)]}, delete={"link": [(3, 4)]})
 
@@ -105,7 +106,7 @@ def ask_without_end(db: Database, seconds: float) -> None:
 def test_what_was_given_up_has_not_happened(db: Database) -> None:
     """Under every strategy, and at every moment."""
     for maintenance in ("auto", "dred", "relative"):
-        with whence.connect(maintenance=maintenance) as small:
+        with connect(maintenance) as small:
             small.rules(RULES)
             small.insert("node", [(x,) for x in range(40)])
             small.insert("link", [(x, x + 1) for x in range(20)])
@@ -121,7 +122,7 @@ def test_what_was_given_up_has_not_happened(db: Database) -> None:
 def test_a_commit_is_never_given_up(db: Database) -> None:
     with pytest.raises(whence.OutOfTimeError):
         ask_without_end(db, 0.01)
-    with whence.connect() as small, patience(0.05):
+    with whence.connect() as small, time_limit(0.05):
         small.rules(RULES)
         small.insert("node", [(x,) for x in range(60)])
         small.insert("go", [(1,)])

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from whence.database import Database
+from whence.database.database import Database
 from whence.web import app
-from whence.web.limits import Limits
+from whence.web.cells import RequestLimits
 
 JSON = {"Content-Type": "application/json"}
 
@@ -60,7 +60,7 @@ def test_sql_with_a_mistake_shows_the_place(client: TestClient) -> None:
 
 
 def test_a_query_that_takes_too_long(db: Database) -> None:
-    with TestClient(app(db, limits=Limits(seconds=3.0)), base_url="http://localhost") as client:
+    with TestClient(app(db, limits=RequestLimits(seconds=3.0)), base_url="http://localhost") as client:
         numbers = "WITH n AS (SELECT explode(sequence(1, 100000)) AS i)"
         endless = f"{numbers} SELECT count(*) FROM n a, n b, n c WHERE a.i + b.i * c.i = 7"
         text = refused(client, "query", 400, {"sql": endless})
@@ -70,7 +70,7 @@ def test_a_query_that_takes_too_long(db: Database) -> None:
 
 
 def test_an_answer_of_many_rows_is_cut(db: Database) -> None:
-    with TestClient(app(db, limits=Limits(rows=3)), base_url="http://localhost") as client:
+    with TestClient(app(db, limits=RequestLimits(rows=3)), base_url="http://localhost") as client:
         answer = client.post("/api/query", json={"sql": "SELECT * FROM reachable"}).json()
         assert (len(answer["rows"]), answer["more"]) == (3, True)
         page = client.get("/api/rows", params={"relation": "reachable", "limit": 1_000_000}).json()
@@ -174,7 +174,7 @@ def test_proofs_and_steps_that_there_are_not(client: TestClient) -> None:
 
 
 def test_old_proofs_are_forgotten(db: Database) -> None:
-    with TestClient(app(db, limits=Limits(proofs=2)), base_url="http://localhost") as client:
+    with TestClient(app(db, limits=RequestLimits(proofs=2)), base_url="http://localhost") as client:
         question = {"relation": "reachable", "row": ["a", "b"]}
         names = [client.post("/api/why", json=question).json()["proof"] for _ in range(3)]
         statuses = [client.get(f"/api/proofs/{name}/step?label=1").status_code for name in names]

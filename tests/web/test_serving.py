@@ -17,7 +17,7 @@ import pytest
 
 import whence
 from whence.cli import main
-from whence.database import Database
+from whence.database.database import Database
 from whence.errors import StateError, UnsupportedError
 from whence.web import serve
 

@@ -30,12 +30,12 @@ def test_looking_and_asking(spark: SparkSession) -> None:
 
         relations = {each["name"]: each for each in client.get("/api/database").json()["relations"]}
         assert (relations["link"]["size"], relations["link"]["exact"]) == (4, False)
-        assert rows('{"km": "2"}') == {"rows": [["b", "c", 2]], "more": False}
-        assert rows('{"km": null}') == {"rows": [["c", "d", None]], "more": False}
+        assert rows('{"km": "2"}') == {"rows": [["b", "c", 2]], "more": False, "shortened": 0}
+        assert rows('{"km": null}') == {"rows": [["c", "d", None]], "more": False, "shortened": 0}
         # On the cluster from now on.
         db.insert("link", spark.range(20_000).selectExpr("concat('n', id) src", "concat('m', id) dst", "int(id) km"))
-        assert rows('{"src": "n77", "km": 77}') == {"rows": [["n77", "m77", 77]], "more": False}
-        assert rows('{"km": null}') == {"rows": [["c", "d", None]], "more": False}
+        assert rows('{"src": "n77", "km": 77}') == {"rows": [["n77", "m77", 77]], "more": False, "shortened": 0}
+        assert rows('{"km": null}') == {"rows": [["c", "d", None]], "more": False, "shortened": 0}
         assert rows("{}")["more"] is True
         newest = client.get("/api/database").json()["commits"][0]
         counts = {part["relation"]: (part["inserted"], part["rows"]) for part in newest["relations"]}

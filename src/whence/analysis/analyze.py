@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from whence.analysis.components import Component, components
-from whence.analysis.graph import dependency_graph
-from whence.analysis.heads import check_heads
+from whence.analysis.components import Component, components, dependency_graph
 from whence.analysis.monotone import check_monotone
 from whence.analysis.names import check_names
 from whence.analysis.order import order_body
+from whence.analysis.safety import check_heads
 from whence.analysis.schemas import find_schemas
 from whence.analysis.strata import stratify
+from whence.analysis.typed_rules import checked_rule
 from whence.model.program import Program, Signature
 from whence.model.schema import Relation
 
@@ -44,4 +44,8 @@ def analyze(program: Program, signatures: Mapping[str, Signature] = NO_FUNCTIONS
     stratify(program, parts, graph)
     relations = find_schemas(program, parts, orders, signatures)
     notices = check_monotone(parts, orders, relations, signatures)
+    parts = tuple(
+        replace(part, typed=tuple(checked_rule(rule, orders[id(rule)], relations, signatures) for rule in part.rules))
+        for part in parts
+    )
     return Analysis(Program(tuple(relations.values()), program.rules, program.directives), relations, parts, notices)

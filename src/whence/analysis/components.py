@@ -1,27 +1,124 @@
-"""Components: relations that need each other are computed together, and after everything they need."""
+"""Which relation needs which: an edge from a rule's head to every relation of its body."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
 
-from whence.analysis.graph import Graph, Kind, strongly_connected
-from whence.analysis.wording import relation_named
+from whence.analysis.typed_rules import TypedRule
 from whence.model.program import Program
-from whence.model.rules import Atom, Rule
+from whence.model.rules import Atom, Negation, Rule
+from whence.model.schema import relation_named
 from whence.model.terms import Aggregate
+
+
+class DependencyKind(Enum):
+    """How the head depends on the body's relation."""
+
+    POSITIVE = "positive"
+    NEGATIVE = "negative"
+    AGGREGATE = "aggregate"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`source` is the relation of the rule's head, `target` that of the literal in its body."""
+
+    source: str
+    target: str
+    kind: DependencyKind
+    rule: Rule
+    literal: Atom | Negation
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Relations in the order of the program, and the edges that leave each."""
+
+    relations: tuple[str, ...]
+    edges: Mapping[str, tuple[Edge, ...]]
+
+
+def dependency_graph(program: Program) -> Graph:
+    edges: dict[str, list[Edge]] = {relation.name: [] for relation in program.relations}
+    for rule in program.rules:
+        edges.setdefault(rule.head.relation, []).extend(_edges(rule))
+    return Graph(tuple(edges), {name: tuple(leaving) for name, leaving in edges.items()})
+
+
+def _edges(rule: Rule) -> Iterator[Edge]:
+    head, positive = rule.head.relation, DependencyKind.AGGREGATE if rule.aggregates else DependencyKind.POSITIVE
+    for literal in rule.body:
+        match literal:
+            case Atom():
+                yield Edge(head, literal.relation, positive, rule, literal)
+            case Negation():
+                yield Edge(head, literal.atom.relation, DependencyKind.NEGATIVE, rule, literal)
+
+
+def strongly_connected(graph: Graph) -> tuple[tuple[str, ...], ...]:
+    """Tarjan's components: each after those it depends on, its relations in the order of the program.
+
+    The walk keeps its own stack, because a chain of views can be deeper than Python's.
+    """
+    position = {relation: i for i, relation in enumerate(graph.relations)}
+    reached: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_relations: list[str] = []
+    is_open: set[str] = set()
+    found: list[tuple[str, ...]] = []
+
+    for root in graph.relations:
+        path = [] if root in reached else [(root, _targets(graph.edges[root]))]
+        while path:
+            here, targets = path[-1]
+            if here not in reached:
+                reached[here] = lowest[here] = len(reached)
+                open_relations.append(here)
+                is_open.add(here)
+            for target in targets:
+                if target not in reached:
+                    path.append((target, _targets(graph.edges[target])))
+                    break
+                if target in is_open:
+                    lowest[here] = min(lowest[here], reached[target])
+            else:
+                path.pop()
+                if path:
+                    above = path[-1][0]
+                    lowest[above] = min(lowest[above], lowest[here])
+                if lowest[here] == reached[here]:
+                    component = _pop_until(here, open_relations)
+                    is_open.difference_update(component)
+                    found.append(tuple(sorted(component, key=position.__getitem__)))
+    return tuple(found)
+
+
+def _pop_until(last: str, stack: list[str]) -> list[str]:
+    popped = [stack.pop()]
+    while popped[-1] != last:
+        popped.append(stack.pop())
+    return popped
+
+
+def _targets(edges: Iterable[Edge]) -> Iterator[str]:
+    return iter([edge.target for edge in edges])
+
 
 # With these, one more row can only improve a value; every other aggregate moves both ways.
 IMPROVING = ("min", "max")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Component:
     """A strongly connected part of the dependency graph, with the rules whose heads are in it.
 
     `linear`: no rule uses the component's relations more than once. `monotone`: one more input row never takes an
     output row away, except for a better min or max. `aggregated` names the relations with aggregates in their heads.
-    `reasons` says what makes the component non-linear or non-monotone.
+    `reasons` says what makes the component non-linear or non-monotone. `typed` are the rules in the same order, as
+    those take them who plan and run them.
     """
 
     relations: tuple[str, ...]
@@ -31,6 +128,17 @@ class Component:
     monotone: bool
     aggregated: frozenset[str]
     reasons: tuple[str, ...] = ()
+    typed: tuple[TypedRule, ...] = field(default=(), compare=False, repr=False)
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The relations that it reads from below, each once."""
+        return tuple(dict.fromkeys(name for rule in self.rules for name in rule.reads if name not in self.relations))
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The functions that its rules call."""
+        return frozenset[str]().union(*(rule.calls for rule in self.rules))
 
 
 def components(program: Program, graph: Graph) -> tuple[Component, ...]:
@@ -76,7 +184,7 @@ def _nonlinear(rules: tuple[Rule, ...], members: frozenset[str]) -> Iterator[str
 def _nonmonotone(relations: tuple[str, ...], rules: tuple[Rule, ...], graph: Graph) -> Iterator[str]:
     for relation in relations:
         for edge in graph.edges[relation]:
-            if edge.kind is Kind.NEGATIVE:
+            if edge.kind is DependencyKind.NEGATIVE:
                 yield f"{relation_named(relation)} negates {relation_named(edge.target)}"
     for rule in rules:
         if rule.sign < 0:

@@ -6,15 +6,18 @@ c, `10 - c` rises, and a comparison such as `c < 10` may become true (FALSE coun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 
 from whence.errors import StratificationError
-from whence.functions.typing import Typed, common_type
-from whence.model.terms import Aggregate, Call, Cast, Constant, Term, Variable, children, walk
-from whence.model.types import DOUBLE, TIMESTAMP, Type
+from whence.functions.resolve import title
+from whence.functions.types import Typed
+from whence.functions.widening import is_number
+from whence.model.span import Span
+from whence.model.terms import Aggregate, Call, Cast, Constant, Term, Variable, fold
+from whence.model.types import NULL, Type
 
 
 class Direction(Enum):
@@ -38,6 +41,11 @@ class Moving:
         """Why nothing final can be said of the value yet."""
         better = "smaller" if self.aggregate.function == "min" else "larger"
         return f"{self.aggregate.function} can still make the value {better} while the recursion runs"
+
+    @property
+    def origin(self) -> tuple[str, Span | None]:
+        """A note that shows the aggregate."""
+        return f"the {self.aggregate.function} is here", self.aggregate.span
 
     def with_sign(self, sign: int) -> Moving:
         return self if sign > 0 else Moving(self.direction.opposite, self.aggregate)
@@ -72,7 +80,7 @@ MONOTONE: Mapping[str, tuple[int, ...]] = {
 # What keeps to its direction only this way. NULL counts as the worst value, but least and greatest pass over it, and so
 # can have a better result before there is a value than afterwards. ln is NULL for 0 and below.
 ONE_WAY = {"least": Direction.FALLS, "greatest": Direction.RISES, "ln": Direction.RISES}
-SCALING = ("*", "/", "div")
+SCALING = ("*", "/", "div", "quotient")
 EQUALITY = ("=", "!=", "<=>", "in")
 
 
@@ -87,13 +95,9 @@ class Compass:
 
     def moving(self, term: Term) -> Moving | None:
         """How the term moves. Raises StratificationError where it may move either way."""
-        found: dict[int, Moving | None] = {}
-        # From the inside out, without recursion: a generated sum can be deeper than Python's stack.
-        for part in reversed(list(walk(term))):
-            found[id(part)] = self.combine(part, [found[id(child)] for child in children(part)])
-        return found[id(term)]
+        return fold(term, self.combine)
 
-    def combine(self, term: Term, inside: list[Moving | None]) -> Moving | None:
+    def combine(self, term: Term, inside: Sequence[Moving | None]) -> Moving | None:
         if isinstance(term, Variable):
             return self.variables.get(term.name)
         moving = next((move for move in inside if move is not None), None)
@@ -118,7 +122,7 @@ class Compass:
                 raise _no_direction(term, moving)
         return _together(term, inside, signs)
 
-    def check_null(self, term: Call, inside: list[Moving | None]) -> None:
+    def check_null(self, term: Call, inside: Sequence[Moving | None]) -> None:
         """Refuse a function whose result gets worse when a value comes instead of NULL, or NULL instead of a value."""
         only = ONE_WAY.get(term.function)
         if only is None:
@@ -131,7 +135,7 @@ class Compass:
             ):
                 raise _null(term, argument, move)
 
-    def scale(self, term: Call, inside: list[Moving | None]) -> tuple[int, ...]:
+    def scale(self, term: Call, inside: Sequence[Moving | None]) -> tuple[int, ...]:
         """`c * 2` moves with c, `c * -2` against it, and `c * q` with it if q is not negative, which is assumed."""
         left, right = term.arguments
         if term.function != "*" and inside[1] is not None:
@@ -143,7 +147,7 @@ class Compass:
         return (1, 1) if factor >= 0 else (-1, -1)
 
 
-def _together(term: Term, inside: list[Moving | None], signs: tuple[int, ...]) -> Moving | None:
+def _together(term: Term, inside: Sequence[Moving | None], signs: tuple[int, ...]) -> Moving | None:
     result: Moving | None = None
     for position, move in enumerate(inside):
         if move is None:
@@ -159,12 +163,12 @@ def _no_direction(term: Term, moving: Moving) -> StratificationError:
     if isinstance(term, Call) and term.function in EQUALITY:
         message = f"this compares for equality, but {moving.because}"
     else:
-        what = term.function if isinstance(term, Call) else "this term"
+        what = title(term.function).strip("'()") if isinstance(term, Call) else "this term"
         message = f"the result of {what} may move either way, for {moving.because}"
     return StratificationError(
         message,
         span=term.span,
-        related=[(f"the {moving.aggregate.function} is here", moving.aggregate.span)],
+        related=[moving.origin],
         hint="+, -, least, greatest, and * or / by a positive constant follow the value; compute anything else in a "
         "relation of its own that reads the recursive one",
     )
@@ -184,7 +188,7 @@ def _null(term: Call, argument: Term, moving: Moving) -> StratificationError:
     return StratificationError(
         message,
         span=argument.span or term.span,
-        related=[(f"the {moving.aggregate.function} is here", moving.aggregate.span)],
+        related=[moving.origin],
         hint=hint,
     )
 
@@ -203,4 +207,5 @@ def _number(term: Term) -> int | float | Decimal | None:
 
 def _keeps_order(source: Type, target: Type) -> bool:
     """Between numbers and between times: the larger one stays the larger one, or becomes equal."""
-    return any(common_type([source, target, kind]) == kind for kind in (DOUBLE, TIMESTAMP))
+    kinds = [kind for kind in (source, target) if kind != NULL]
+    return all(map(is_number, kinds)) or all(kind.is_time for kind in kinds)

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from whence.analysis.components import Component
 from whence.analysis.direction import Compass, Direction, Moving
 from whence.analysis.order import Absent, Define, Match, Step, Test
-from whence.analysis.typing import condition_term, passing_types
-from whence.analysis.wording import relation_named, term_place
+from whence.analysis.typing import condition_term, passing_types, term_place
 from whence.errors import StratificationError
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.program import Signature
 from whence.model.rules import Atom, Rule
-from whence.model.schema import Relation
+from whence.model.schema import Relation, relation_named
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard, variables
 
@@ -80,7 +80,8 @@ class _Flow:
 
     def body(self, steps: Sequence[Step]) -> Compass:
         moving: dict[str, Moving] = {}
-        compass = Compass(moving, lambda term: self.typed(term, steps, moving))
+        types = cache(lambda: passing_types(steps, self.relations, self.signatures))
+        compass = Compass(moving, lambda term: self.typed(term, types(), moving))
         bound: set[str] = set()
         for step in steps:
             match step:
@@ -160,18 +161,17 @@ class _Flow:
 
     def against(self, head: Atom, position: int, column: Moving, move: Moving) -> StratificationError:
         name = self.relations[head.relation].columns[position].name
-        ways = ("fall", "rises") if column.direction is Direction.FALLS else ("rise", "falls")
+        verbs = ("fall", "rises") if column.direction is Direction.FALLS else ("rise", "falls")
         return StratificationError(
-            f"column {name!r} of {relation_named(head.relation)} can only {ways[0]} while the recursion runs, but this "
-            f"value {ways[1]}",
+            f"column {name!r} of {relation_named(head.relation)} can only {verbs[0]} while the recursion runs, but "
+            f"this value {verbs[1]}",
             span=term_place(head, position),
-            related=[(f"the {move.aggregate.function} is here", move.aggregate.span)],
+            related=[move.origin],
             hint="use the same one of min and max throughout the recursion, and do not subtract the value",
         )
 
-    def typed(self, term: Term, steps: Sequence[Step], moving: Mapping[str, Moving]) -> Typed:
+    def typed(self, term: Term, types: Mapping[str, Typed], moving: Mapping[str, Moving]) -> Typed:
         """Nullable if it can be NULL for now: what does not move stays NULL if it is."""
-        types = passing_types(steps, self.relations, self.signatures)
         here = {name: Typed(each.type, each.nullable and name in moving) for name, each in types.items()}
         return infer(term, here, self.signatures)
 
@@ -180,7 +180,7 @@ def _refused(message: str, moving: Moving, span: Span | None, hint: str) -> Stra
     return StratificationError(
         f"{message}, but {moving.because}",
         span=span,
-        related=[(f"the {moving.aggregate.function} is here", moving.aggregate.span)],
+        related=[moving.origin],
         hint=hint,
     )
 
@@ -195,7 +195,7 @@ def _joined(what: str, moving: Moving, span: Span | None) -> StratificationError
 
 
 def _notice(rule: Rule, call: Call) -> str:
-    place = "" if call.span is None else f" ({call.span.source.name}:{call.span.line}:{call.span.column})"
+    place = "" if call.span is None else f" ({call.span})"
     return (
         f"{relation_named(rule.head.relation)} multiplies or divides by a value that is no constant inside its "
         f"recursion{place}: whence takes it that this value is never negative"

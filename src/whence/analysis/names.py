@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
-from whence.analysis.wording import count, relation_named
 from whence.errors import (
     ArityError,
     DataError,
@@ -15,10 +14,9 @@ from whence.errors import (
     did_you_mean,
 )
 from whence.model.program import Program
-from whence.model.rules import Atom, Negation, Rule
-from whence.model.schema import Column, Relation, RowWindow, is_auxiliary
+from whence.model.rules import Atom, Rule
+from whence.model.schema import Column, Relation, RowWindow, is_auxiliary, relation_named
 from whence.model.span import Span
-from whence.model.types import DATE, TIMESTAMP
 
 
 def check_names(program: Program) -> None:
@@ -40,20 +38,11 @@ def check_names(program: Program) -> None:
             _check_rows_follow(head, rule)
     _check_case(known)
     for rule in program.rules:
-        for atom in _atoms(rule):
+        for atom in (rule.head, *rule.body_atoms):
             _check_atom(atom, known)
     for directive in program.directives:
         if directive.relation not in known:
             raise _unknown(directive.relation, directive.span, known)
-
-
-def _atoms(rule: Rule) -> Iterator[Atom]:
-    yield rule.head
-    for literal in rule.body:
-        if isinstance(literal, Atom):
-            yield literal
-        elif isinstance(literal, Negation):
-            yield literal.atom
 
 
 def _check_case(known: Mapping[str, Relation | Atom]) -> None:
@@ -78,7 +67,7 @@ def _check_atom(atom: Atom, known: Mapping[str, Relation | Atom]) -> None:
     given = len(atom.terms)
     if given == expected:
         return
-    columns = count(expected, "column")
+    columns = _count(expected, "column")
     if isinstance(place, Relation):
         columns += f" ({', '.join(place.column_names)})"
     raise ArityError(
@@ -118,7 +107,7 @@ def _check_declaration(relation: Relation) -> None:
         _column(relation, relation.partition, "partition")
     if relation.ttl is not None and relation.ttl.column is not None:
         column = _column(relation, relation.ttl.column, "time to live")
-        if column.type not in (TIMESTAMP, DATE):
+        if not column.type.is_time:
             raise TypeMismatchError(
                 f"the time to live of {relation.name!r} counts from column {column.name!r}, which is {column.type}",
                 span=column.span or relation.span,
@@ -132,7 +121,7 @@ def _check_declaration(relation: Relation) -> None:
 def _check_window(relation: Relation, window: RowWindow) -> None:
     if window.rows < 1:
         raise DataError(
-            f"the window of {relation.name!r} holds {count(window.rows, 'row')}",
+            f"the window of {relation.name!r} holds {_count(window.rows, 'row')}",
             span=relation.span,
             hint="it has to hold at least one row",
         )
@@ -163,3 +152,8 @@ def _column(relation: Relation, name: str, role: str) -> Column:
         span=relation.span,
         hint=did_you_mean(name, relation.column_names) or f"its columns are {', '.join(relation.column_names)}",
     )
+
+
+def _count(number: int, noun: str) -> str:
+    """`1 column`, `2 columns`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

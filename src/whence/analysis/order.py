@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from whence.analysis.safety import literal_variables, unsafe
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
-from whence.model.terms import Call, Term, Variable, Wildcard, variables
+from whence.analysis.safety import unsafe
+from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms
+from whence.model.terms import Call, Term, Variable, Wildcard, variable_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,34 @@ class Test:
 Step: TypeAlias = Match | Define | Absent | Test
 
 
+def needs(step: Step) -> set[str]:
+    """The variables that must have a value before the step."""
+    match step:
+        case Match(atom):
+            return variable_names(term for term in atom.terms if not isinstance(term, Variable))
+        case Define(_, term):
+            return variable_names([term])
+        case Absent(atom):
+            return variable_names(atom.terms)
+        case Test(literal):
+            return variable_names(literal_terms(literal))
+
+
+def binds(step: Step) -> set[str]:
+    """The variables that have a value after the step."""
+    match step:
+        case Match(atom):
+            return {term.name for term in atom.terms if isinstance(term, Variable)}
+        case Define(variable):
+            return {variable.name}
+    return set()
+
+
 def order_body(rule: Rule) -> tuple[Step, ...]:
     """The body as steps. Raises UnsafeRuleError for a variable, of the head or the body, that no step binds."""
     ordering = _Ordering(rule)
     steps = tuple(ordering.steps())
-    if ordering.waiting or any(v.name not in ordering.bound for term in rule.head.terms for v in variables(term)):
+    if ordering.waiting or not variable_names(rule.head.terms) <= ordering.bound:
         raise unsafe(rule, ordering.bound)
     return steps
 
@@ -85,7 +108,7 @@ class _Ordering:
         self.next_position = len(rule.body)
 
     def add(self, position: int, literal: Literal) -> None:
-        names = {variable.name for variable in literal_variables(literal)}
+        names = variable_names(literal_terms(literal))
         if isinstance(literal, Atom):
             self.atoms[position] = literal
         else:
@@ -131,7 +154,7 @@ class _Ordering:
         return any(not isinstance(term, Variable) for term in unbound), len(unbound) - len(terms), position
 
     def is_bound(self, term: Term) -> bool:
-        return all(variable.name in self.bound for variable in variables(term))
+        return variable_names([term]) <= self.bound
 
     def definition(self, waiting: _Waiting) -> Define | None:
         """What an `=` defines once it misses nothing but the variable on one of its sides."""

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from whence.analysis.components import Component
 from whence.analysis.order import Step
-from whence.analysis.typing import row_types
-from whence.analysis.wording import column_place, conversion, relation_named, term_place
+from whence.analysis.typing import column_place, conversion, row_types, term_place
 from whence.errors import TypeMismatchError
-from whence.functions.typing import Typed, common_type, fits
+from whence.functions.types import Typed, common_type, fits
 from whence.model.program import Program, Signature
-from whence.model.rules import Atom, Negation, Rule
-from whence.model.schema import Column, Relation
+from whence.model.rules import Rule
+from whence.model.schema import Column, Relation, relation_named
 from whence.model.terms import Aggregate, Variable
-from whence.model.types import NULL
+from whence.model.types import NULL, has_null
 
 # Widening ends after a few steps, except for arrays that nest deeper with every round of a recursion.
 MOST_WIDENINGS = 100
@@ -50,25 +49,25 @@ class _Inference:
         self.signatures = signatures
         self.first_rules: dict[str, Rule] = {}
         self.readers: dict[str, list[int]] = {}
-        self.reads: list[frozenset[str]] = []
         self.widenings: dict[str, int] = {}
         for position, rule in enumerate(component.rules):
             if rule.head.relation not in relations:
                 self.first_rules.setdefault(rule.head.relation, rule)
-            self.reads.append(frozenset(_relations_of(rule)))
-            for name in self.reads[-1]:
+            for name in rule.reads:
                 self.readers.setdefault(name, []).append(position)
 
     def run(self) -> None:
-        todo = deque(range(len(self.component.rules)))
+        rules = self.component.rules
+        todo = deque(range(len(rules)))
         queued = set(todo)
         while todo:
-            position = todo.popleft()
+            position = next((each for each in todo if not self.reads_untyped(rules[each])), todo[0])
+            todo.remove(position)
             queued.discard(position)
             # A rule that reads a relation of which nothing is known yet is woken by its first schema.
-            if not all(name in self.relations for name in self.reads[position]):
+            rule = rules[position]
+            if not all(name in self.relations for name in rule.reads):
                 continue
-            rule = self.component.rules[position]
             row = row_types(rule, self.orders[id(rule)], self.relations, self.signatures)
             if rule.head.relation not in self.first_rules:
                 _check_row(rule, row, self.relations[rule.head.relation])
@@ -78,6 +77,14 @@ class _Inference:
                 queued.update(woken)
         for name, rule in self.first_rules.items():
             self.check_found(name, rule)
+
+    def reads_untyped(self, rule: Rule) -> bool:
+        """Whether the rule reads a column that is nothing but NULL so far.
+
+        Such rules come last: x + x of a bare NULL is a DOUBLE, and another rule may yet say that x is an INT.
+        """
+        found = (self.relations[name] for name in rule.reads if name in self.relations)
+        return any(column.type == NULL for relation in found for column in relation.columns)
 
     def widen(self, rule: Rule, row: Sequence[Typed]) -> bool:
         """Make the head's relation wide enough for the row; tell whether it changed."""
@@ -113,17 +120,12 @@ class _Inference:
                 hint=f"declare {relation_named(name)} with the types of its columns, or add a rule that starts it off",
             )
         for column in relation.columns:
-            if column.type == NULL:
+            if has_null(column.type):
                 raise TypeMismatchError(
                     f"the type of column {column.name!r} of {relation_named(name)} cannot be told: it is always NULL",
                     span=column.span,
                     hint=f"declare {relation_named(name)} with the types of its columns, or cast the NULL",
                 )
-
-
-def _relations_of(rule: Rule) -> list[str]:
-    atoms = [literal.atom if isinstance(literal, Negation) else literal for literal in rule.body]
-    return [atom.relation for atom in atoms if isinstance(atom, Atom)]
 
 
 def _column_names(rule: Rule) -> list[str]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from whence.analysis.components import IMPROVING, Component
-from whence.analysis.graph import Edge, Graph, Kind
-from whence.analysis.wording import relation_named
+from whence.analysis.components import IMPROVING, Component, DependencyKind, Edge, Graph
 from whence.errors import StratificationError
 from whence.model.program import Program
 from whence.model.rules import Negation
-from whence.model.schema import Relation, is_auxiliary, owner
+from whence.model.schema import Relation, is_auxiliary, owner, relation_named
 from whence.model.span import Span
 from whence.model.terms import Aggregate
 
@@ -41,9 +39,9 @@ def _check(component: Component, graph: Graph) -> None:
         for edge in graph.edges[relation]:
             if edge.target not in members:
                 continue
-            if edge.kind is Kind.NEGATIVE:
+            if edge.kind is DependencyKind.NEGATIVE:
                 raise _negation(edge, _way_back(edge, members, graph))
-            if edge.kind is Kind.AGGREGATE:
+            if edge.kind is DependencyKind.AGGREGATE:
                 _check_aggregates(edge, members, graph)
     for rule in component.rules:
         if rule.sign < 0:

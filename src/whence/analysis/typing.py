@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from whence.analysis.order import Absent, Define, Match, Step, Test, order_body
-from whence.analysis.wording import column_place, conversion, relation_named, term_place
 from whence.errors import TypeMismatchError
-from whence.functions.typing import Typed, aggregate_type, common_type, infer
+from whence.functions.resolve import cast_hint
+from whence.functions.types import Typed, aggregate_type, common_type, infer
 from whence.model.program import Signature
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Rule
-from whence.model.schema import Relation
-from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard
-from whence.model.types import BOOLEAN, NULL
+from whence.model.schema import Relation, relation_named
+from whence.model.span import Span
+from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard
+from whence.model.types import BOOLEAN, NULL, Type
+from whence.model.types.base import castable
 
 
 def variable_types(
@@ -66,6 +68,17 @@ def body_types(
                         span=literal.span,
                         hint="compare it with something",
                     )
+    return types
+
+
+def defined_types(
+    steps: Sequence[Step], relations: Mapping[str, Relation], signatures: Mapping[str, Signature]
+) -> Mapping[str, Typed]:
+    """The same where everything has been checked before."""
+    types = _bound_by_atoms(steps, relations, ())
+    for step in steps:
+        if isinstance(step, Define):
+            types[step.variable.name] = infer(step.term, types, signatures)
     return types
 
 
@@ -164,3 +177,25 @@ def _true_only_if_not_null(condition: Term) -> Iterator[str]:
                 todo.extend(parts)
             case Call(function=function, arguments=sides) if function == "isnotnull" or function in COMPARISONS:
                 yield from (side.name for side in sides if isinstance(side, Variable))
+
+
+# Places and hints of messages.
+
+
+def column_place(relation: Relation, position: int) -> tuple[str, Span | None]:
+    """A note that shows a column where it comes from."""
+    column = relation.columns[position]
+    return f"column {column.name!r} of {relation_named(relation.name)} is {column.type}", column.span or relation.span
+
+
+def conversion(term: Term, given: Type, wanted: Type, otherwise: str) -> str:
+    """A hint for a term of another type than its place."""
+    if isinstance(term, Constant):
+        return f"write a value of type {wanted}, or {otherwise}"
+    if isinstance(term, Aggregate) or not castable(given, wanted):
+        return otherwise
+    return f"{cast_hint(term, wanted)}, or {otherwise}"
+
+
+def term_place(atom: Atom, position: int) -> Span | None:
+    return atom.terms[position].span or atom.span

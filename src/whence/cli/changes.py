@@ -12,20 +12,21 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from whence.cli.answers import print_lines
+from whence.cli.output import plain, print_lines
 from whence.cli.reports import SIGNS, rows
+from whence.cli.run import Commands, add_command
 from whence.cli.targets import add_target, check_kept_here, opened, relation_of
-from whence.cli.values import plain
-from whence.explain.changes.wording import stored
-from whence.functions.text import timestamp_text
+from whence.explain.proofs.text import fact_text
 from whence.model.schema import Relation
-from whence.session.history import Change, changes
+from whence.model.types.times import timestamp_text
+from whence.model.updates import Version
+from whence.session.journal import Change, changes
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# So often somebody who follows looks for new commits, in seconds.
-PAUSE = 0.2
+# Between two looks for new commits.
+POLL_SECONDS = 0.2
 
 EXAMPLES = """\
 examples:
@@ -35,13 +36,13 @@ examples:
 """
 
 
-def add_changes(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    command = commands.add_parser(
+def add_changes(commands: Commands) -> None:
+    command = add_command(
+        commands,
         "changes",
-        help="show what commits changed in a view",
-        description="Show the changes of a table or view. Another process may have the database open.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "show what commits changed in a view",
+        "Show the changes of a table or view. Another process may have the database open.",
+        EXAMPLES,
     )
     add_target(command)
     command.add_argument("relation", metavar="VIEW", help="a view or table")
@@ -68,20 +69,20 @@ def show_changes(options: argparse.Namespace) -> None:
 
 def follow(directory: Path, name: str, since: int | None, *, is_endless: bool, as_json: bool) -> None:
     """Write the changes after a version, and then, if it is endless, those of every commit that comes."""
-    from whence.durable.feed_reader import FeedReader
-    from whence.session.history import ForgottenError
+    from whence.session.journal import ForgottenError
+    from whence.storage.sqlite.directory import FeedReader
 
     check_kept_here(directory)
     reader = FeedReader(directory)
     try:
-        news = reader.changes(name, since or 0)
+        news = reader.changes(name, Version(since or 0))
     except ForgottenError as error:
         if since is not None:
             raise
         news = reader.changes(name, error.dropped)
     _write(news.relation, changes(news.relation, news.entries), as_json=as_json)
     while is_endless:
-        time.sleep(PAUSE)
+        time.sleep(POLL_SECONDS)
         if reader.version() > news.version:
             news = reader.changes(name, news.version)
             _write(news.relation, changes(news.relation, news.entries), as_json=as_json)
@@ -113,7 +114,7 @@ def _lines(relation: Relation, found: Iterable[Change]) -> Iterator[str]:
         if at != version:
             version = at
             yield f"version {at}, {timestamp_text(timestamp.replace(tzinfo=None))} UTC"
-        yield f"  {SIGNS[kind]} {stored(relation.name, row)}"
+        yield f"  {SIGNS[kind]} {fact_text(relation.name, row)}"
 
 
 def _json(relation: Relation, change: Change) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+from whence.errors import UnsupportedError
 
 
 def add_experiment(commands: Any) -> None:
@@ -37,9 +40,11 @@ def add_experiment(commands: Any) -> None:
 
 
 def run_experiment(options: argparse.Namespace) -> None:
-    from whence.experiments.commands import commands_named
-    from whence.experiments.figure import FULL, QUICK
-    from whence.experiments.settings import Settings
+    # Before an experiment has run for hours, and cannot draw what came out.
+    if find_spec("matplotlib") is None:
+        raise UnsupportedError("experiments need matplotlib, which is not installed", hint="pip install 'whence[lab]'")
+    from whence.lab.experiments.commands import commands_named
+    from whence.lab.experiments.figure import FULL, QUICK, Settings
 
     commands = commands_named(options.name)
     scale, runs = (QUICK, 1) if options.quick else (FULL, options.runs)

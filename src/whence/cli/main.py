@@ -15,14 +15,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from whence.cli.asking import add_questions
 from whence.cli.changes import add_changes
 from whence.cli.experiment import add_experiment
-from whence.cli.explain import add_explain
+from whence.cli.questions import add_explain, add_questions
 from whence.cli.run import add_run
 from whence.cli.serve import add_serve
-from whence.cli.shell.command import add_shell
-from whence.cli.wording import on_terminal
+from whence.cli.shell import add_shell
+from whence.cli.targets import on_terminal
 from whence.errors import InternalError, Say, WhenceError
 
 FAILED = 1

@@ -5,42 +5,43 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 
-from whence.cli.script import Step
-from whence.cli.tables import amount, print_changes, print_rows, print_text
-from whence.cli.values import plain, written
+from whence.cli.output import amount, plain, print_changes, print_rows, print_text, written
 from whence.model.schema import Relation
-from whence.model.span import Source
+from whence.model.span import SourceText
 from whence.model.types import Row
-from whence.session.sorting import row_order
+from whence.session.contents import row_order
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from whence.database import Database
+    from whence.cli.run import ScriptStep
+    from whence.database.database import Database
 
 # The rows of an update come as two changes, like everything else.
 SIGNS = {"delete": "-", "update_preimage": "-", "update_postimage": "+", "insert": "+"}
 
 
-class Report(Protocol):
-    def program(self, source: Source, db: Database) -> None:
+class Report:
+    """What is told while a program and its changes run; nothing, unless a format has something to say."""
+
+    def program(self, source: SourceText, db: Database) -> None:
         """The program has run."""
 
     def contents(self, db: Database, shown: Sequence[Relation]) -> None:
         """The rows that are there now."""
 
-    def step(self, step: Step) -> None:
+    def step(self, step: ScriptStep) -> None:
         """A statement that changes something is about to run."""
 
     def changes(self, db: Database, shown: Sequence[Relation], since: int) -> None:
         """What it has changed."""
 
 
-class TextReport:
+class TextReport(Report):
     """For people: words, aligned tables, and the first rows of what is long."""
 
     def __init__(self, console: Console, *, rows: int | None, echo: bool) -> None:
@@ -49,7 +50,7 @@ class TextReport:
         self._echo = echo
         self._steps = 0
 
-    def program(self, source: Source, db: Database) -> None:
+    def program(self, source: SourceText, db: Database) -> None:
         if self._echo:
             self._say(f"The program, {source.name}:\n")
             print_text(self._console, source.text.strip())
@@ -67,7 +68,7 @@ class TextReport:
             if table.num_rows:
                 print_rows(self._console, relation.columns, [*rows(table.slice(0, self._rows))])
 
-    def step(self, step: Step) -> None:
+    def step(self, step: ScriptStep) -> None:
         self._steps += 1
         self._say(f"\nChange {self._steps}{'. ' + step.words if step.words else ''}\n")
         print_text(self._console, step.statement)
@@ -98,18 +99,12 @@ def _balance(changes: Sequence[tuple[str, Row]]) -> str:
     return ", ".join(f"{amount(number, 'row')} {verb}" for number, verb in ((left, "left"), (came, "came")) if number)
 
 
-class RecordReport:
+class RecordReport(Report):
     """For programs: every row, and nothing else; once there are changes, the change feed."""
-
-    def program(self, source: Source, db: Database) -> None:
-        pass
 
     def contents(self, db: Database, shown: Sequence[Relation]) -> None:
         for relation in shown:
             self.write(relation, db.table(relation.name))
-
-    def step(self, step: Step) -> None:
-        pass
 
     def changes(self, db: Database, shown: Sequence[Relation], since: int) -> None:
         for relation in shown:

@@ -8,15 +8,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whence.cli.files import FileError
-from whence.cli.run import working
+from whence.cli.run import Commands, FileError, add_command, working
 from whence.cli.targets import add_target, check_kept_here, opened
 from whence.errors import UnsupportedError
 
 if TYPE_CHECKING:
-    from whence.database import Database
+    from whence.database.database import Database
 
-# As whence.web.serving has them, which is not loaded for `--help`.
+# As whence.web.server has them, which is not loaded for `--help`.
 HOST = "127.0.0.1"
 PORT = 8753
 EXAMPLES = """\
@@ -30,13 +29,13 @@ examples:
 """
 
 
-def add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    serve = commands.add_parser(
+def add_serve(commands: Commands) -> None:
+    serve = add_command(
+        commands,
         "serve",
-        help="show a database in the browser",
-        description="Show a database in the browser: its views, their rows and changes, and answers to questions.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        "show a database in the browser",
+        "Show a database in the browser: its views, their rows and changes, and answers to questions.",
+        EXAMPLES,
     )
     add_target(serve)
     serve.add_argument("--host", default=HOST, help=f"the address to listen at; {HOST}, this machine, unless given")
@@ -50,12 +49,8 @@ def add_serve(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 def serve_database(options: argparse.Namespace) -> None:
-    try:
-        from whence.web import serve
-    except ModuleNotFoundError as error:
-        raise UnsupportedError(
-            f"the page needs {error.name}, which is not installed", hint="pip install 'whence[serve]'"
-        ) from None
+    from whence.web import serve
+
     target: Path = options.target
     with _opened(options) as db:
         page = serve(
@@ -87,8 +82,7 @@ def _opened(options: argparse.Namespace) -> AbstractContextManager[Database]:
     if not any(directory.iterdir()):
         raise FileError(f"there is no database in {str(directory)!r}, which is empty")
     # The engine takes a while to load, and `--help` does without.
-    from whence.connecting import connect
-    from whence.following import FollowedDatabase
+    from whence.database.connect import FollowedDatabase, connect
 
     if options.engine == "spark":
         return connect(directory, engine="spark")

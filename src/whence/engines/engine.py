@@ -2,30 +2,24 @@
 
 An engine trusts its caller: programs are analyzed, rows are checked, sets stay sets and no count of a base row goes
 below zero. It owes atomicity: a call that raises has changed nothing.
+
+What only some engines do is a capability: a small protocol. Callers ask `engine.capabilities` for it, and look at
+nothing else of an engine; what is None there it cannot do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 from whence.analysis.analyze import Analysis
-from whence.model.program import Signature
-from whence.model.types import Row
+from whence.analysis.components import Component
+from whence.model.program import Functions
+from whence.model.rules import Rule
+from whence.model.types import Row, Value
 from whence.model.updates import Delta, Update
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A registered function: what rules know of it, and what it does."""
-
-    signature: Signature
-    python: Callable[..., object]
-
-
-# By lower-case name.
-Functions: TypeAlias = Mapping[str, Function]
+from whence.planning.statistics import Statistics
 
 
 class Engine(Protocol):
@@ -39,11 +33,204 @@ class Engine(Protocol):
     def apply(self, update: Update) -> Mapping[str, Delta]:
         """Change base tables, bring the views up to date, and return what changed in every relation that did."""
 
-    def foresee(self, update: Update) -> Mapping[str, Delta]:
-        """What `apply` would return. Nothing changes, and it takes no longer than the change and its taking back."""
-
     def counts(self, relation: str) -> Mapping[Row, int]:
-        """The rows that are there, and how often; never 0. The mapping does not follow later changes."""
+        """The rows that are there, and how often; never 0. The mapping is to be used before the next change."""
+
+    def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Mapping[Row, int]:
+        """The rows of one relation of a program that reads this database, as it is now, and how often; always above 0.
+
+        Relations without rules are those of the database. Nothing changes, and nothing of the program is kept.
+        """
 
     def metrics(self) -> Mapping[str, int | float]:
         """What the last change cost: how many `components` it touched, and what else the engine counts."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What else it can do."""
+
+
+T = TypeVar("T")
+
+
+class RowsMissingError(Exception):
+    """What is looked at has to be fetched first. A caller with other things to look at goes on with them."""
+
+
+class Derivation(NamedTuple):
+    """One use of a rule: the rows that its positive atoms took, in the order of the text."""
+
+    rule: Rule
+    body: tuple[Row, ...]
+
+
+class Readable(Protocol):
+    """The rows of a relation, looked up by some of their columns."""
+
+    def matching(self, positions: tuple[int, ...], key: Value | tuple[Value, ...]) -> Mapping[Row, int]:
+        """The rows that hold the key at the positions, and how often; a bare value is the key for one position.
+
+        No positions at all match every row, with the key ().
+        """
+
+
+class Contents(Readable, Protocol):
+    def count(self, row: Row) -> int:
+        """How often a row is there."""
+
+
+class Rows(Protocol):
+    """Some rows of a relation, each once. They may not have been made yet: to count them is cheaper than to look."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+    def differing(self, positions: Sequence[int]) -> Iterator[Row]:
+        """One of them for each combination of values at these positions."""
+
+
+class Dependents(NamedTuple):
+    """Rows of views that follow from others; if not `is_complete`, some of them."""
+
+    rows: Mapping[str, Rows]
+    is_complete: bool
+
+
+class Evidence(Protocol):
+    @property
+    def analysis(self) -> Analysis: ...
+
+    @property
+    def functions(self) -> Functions: ...
+
+    def contents(self, relation: str) -> Contents: ...
+
+    def lookup(self, relation: str) -> Literal["index", "scan", "fetch"]:
+        """How rows are found by some of their columns: in an index, among all of them in memory, or elsewhere."""
+
+    @property
+    def statistics(self) -> Statistics:
+        """What planning may know of the rows, without a pass over them."""
+
+    def live(self, relation: str, row: Row) -> Sequence[Derivation]:
+        """The derivations by which the engine holds a row of a recursive view, if it keeps any: one, or one for each
+        min and max. To follow them from row to row always ends in rows from below.
+        """
+
+    def stored(self, relation: str, row: Row) -> Sequence[Derivation] | None:
+        """Every derivation of a row, where the engine keeps them all; else None."""
+
+    def bases(self, facts: Sequence[tuple[str, Row]]) -> Sequence[Mapping[str, Readable] | None]:
+        """For each row of a recursive view, rows from below that suffice for it; None where the engine keeps none.
+
+        They are all that there is of the relations that the component joins.
+        """
+
+    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> Dependents | None:
+        """The rows of a component that have a derivation in which one of these rows takes part, which it reads; None
+        where the engine cannot follow all derivations at once.
+        """
+
+    def gather(self, look: Callable[[], T]) -> T:
+        """What `look` finds. Rows may have to be fetched first; then it is called again, and must not mind.
+
+        Inside of another look, raises RowsMissingError instead: what all of them miss is fetched together after it.
+        """
+
+
+class Foresight(Protocol):
+    """Changes that do not happen."""
+
+    def foresee(self, update: Update) -> Mapping[str, Delta]:
+        """What `apply` would return. Nothing changes, and it takes no longer than the change and its taking back."""
+
+
+class KeepsEvidence(Protocol):
+    """Rows whose derivations can be asked for."""
+
+    def evidence(self) -> Evidence:
+        """What is known about why rows are there; it follows later changes, but not later definitions."""
+
+
+class KeyIndex(Protocol):
+    """Tables with a key, whose rows are found by it."""
+
+    def by_key(self, relation: str) -> Mapping[Value | tuple[Value, ...], Row]:
+        """The row of each key, as it is when it is looked up; a bare value is the key of one column."""
+
+
+class Prefetch(Protocol):
+    """Rows that are elsewhere, and looked up together much faster than one by one."""
+
+    def prefetch(self, relation: str, rows: Sequence[Row]) -> None:
+        """Rows of a table, or those with their keys if it has one, are about to be looked up. Raises where they are
+        too many to be brought.
+        """
+
+
+class Work(Protocol):
+    """What the last change cost a component."""
+
+    @property
+    def rows_in(self) -> int: ...
+
+    @property
+    def rows_out(self) -> int: ...
+
+    @property
+    def elapsed(self) -> float:
+        """In seconds."""
+
+
+class MaintenancePlan(Protocol):
+    """How a component is kept up to date."""
+
+    @property
+    def strategy(self) -> str:
+        """As `maintenance=` calls it."""
+
+    @property
+    def reason(self) -> str:
+        """Why it was chosen."""
+
+    @property
+    def recomputed_because(self) -> str | None:
+        """Why it is recomputed after every change, if it is."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether kernels follow the rules, in the join order of the compiler."""
+
+    @property
+    def rederived(self) -> Literal["none", "non-linear", "all"]:
+        """The rules that are followed backwards, for other derivations of a row that lost one."""
+
+
+class KeepsStatistics(Protocol):
+    """Rows that are counted as they come and go."""
+
+    def statistics(self) -> Statistics:
+        """What planning knows of the rows; it follows later changes, but not later definitions."""
+
+
+class MaintenancePlans(KeepsStatistics, Protocol):
+    """Views that are maintained by a plan, which `explain` can tell."""
+
+    def plan(self, component: Component) -> MaintenancePlan:
+        """The plan of a component with rules."""
+
+    def work(self, component: Component) -> Work | None:
+        """What the last change cost it; None if it did not touch it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """By kind, who does it."""
+
+    foresight: Foresight | None = None
+    evidence: KeepsEvidence | None = None
+    keys: KeyIndex | None = None
+    prefetch: Prefetch | None = None
+    statistics: KeepsStatistics | None = None
+    plans: MaintenancePlans | None = None

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from whence.analysis.analyze import Analysis
+from whence.analysis.comparisons import Pairings
 from whence.analysis.components import Component
-from whence.engines.engine import Engine, Functions
-from whence.engines.local.engine import LocalEngine, reads
-from whence.explain.component import ComponentPlan
-from whence.explain.wording import amount, milliseconds, place, rows
-from whence.lang.datalog.schema import duration_text
-from whence.model.schema import Relation, owner
+from whence.engines.engine import Engine, MaintenancePlans, Work
+from whence.explain.proofs.text import amount, place
+from whence.explain.routes import Route, RoutedRule, compiled_routes
+from whence.lang.datalog.write import to_datalog
+from whence.model.program import Functions, Program
+from whence.model.rules import Atom, Rule
+from whence.model.schema import Relation, duration_text, owner
+from whence.model.types import Row
 
 
 class Explanation(str):
@@ -34,8 +37,12 @@ def explain(
     relation = analysis.relations[name]
     size = rows(relation, engine.counts(name))
     lines = [*header(relation, analysis, size, is_view=bool(components))]
-    if components and isinstance(engine, LocalEngine):
-        plans = [ComponentPlan(component, analysis.relations, functions, engine) for component in components]
+    maintained = engine.capabilities.plans
+    if components and maintained is not None:
+        plans = [
+            ComponentExplanation(component, analysis.relations, functions, engine.counts, maintained)
+            for component in components
+        ]
         for number, plan in enumerate(plans, 1):
             lines += ["", *_numbered(number, plan.lines())]
             if analyze:
@@ -53,7 +60,7 @@ def components_below(name: str, analysis: Analysis) -> list[Component]:
     found = []
     for component in reversed(analysis.components):
         if component.rules and not needed.isdisjoint(component.relations):
-            needed.update(reads(component))
+            needed.update(component.reads)
             found.append(component)
     return found[::-1]
 
@@ -72,7 +79,9 @@ def header(relation: Relation, analysis: Analysis, size: str, *, is_view: bool) 
         order = "latest" if relation.ttl is not None and relation.ttl.column is not None else "newest"
         per = f" for each {', '.join(relation.window.partition)}" if relation.window.partition else ""
         yield f"a window of the {order} {amount(relation.window.rows, 'row')}{per}"
-    readers = {owner(each) for part in analysis.components if relation.name in reads(part) for each in part.relations}
+    own = [component for component in analysis.components if owner(component.relations[0]) == relation.name]
+    yield from map(str, Pairings(analysis.components, analysis.relations).of(own))
+    readers = {owner(each) for part in analysis.components if relation.name in part.reads for each in part.relations}
     if readers:
         yield f"read by {', '.join(sorted(readers))}"
 
@@ -82,7 +91,7 @@ def _numbered(number: int, lines: Iterator[str]) -> Iterator[str]:
     yield from (f"   {line}".rstrip() for line in lines)
 
 
-def _total(plans: list[ComponentPlan], metrics: Mapping[str, int | float]) -> Iterator[str]:
+def _total(plans: list[ComponentExplanation], metrics: Mapping[str, int | float]) -> Iterator[str]:
     works = [work for plan in plans if (work := plan.work()) is not None]
     yield (
         f"in all: {len(works)} of {amount(len(plans), 'component')} touched, "
@@ -93,3 +102,99 @@ def _total(plans: list[ComponentPlan], metrics: Mapping[str, int | float]) -> It
     if "dead" in metrics:
         dead, state = int(metrics["dead"]), int(metrics["state_bytes"])
         yield f"compiled forests of the database: {amount(dead, 'tuple')} dead for a moment, {amount(state, 'byte')}"
+
+
+class ComponentExplanation:
+    """What there is to say about one component."""
+
+    def __init__(
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        counts: Callable[[str], Mapping[Row, int]],
+        plans: MaintenancePlans,
+    ) -> None:
+        self.component = component
+        self._relations = relations
+        self._functions = functions
+        self._counts = counts
+        self._plans = plans
+        self._plan = plans.plan(component)
+
+    def lines(self) -> Iterator[str]:
+        yield f"{', '.join(self.component.relations)}: {', '.join(self._flags())}"
+        if self.component.reasons:
+            yield f"because {', and '.join(self.component.reasons)}"
+        yield f"kept by {self._plan.strategy} ({self._plan.reason})"
+        given_up = self._plan.recomputed_because
+        if given_up is not None:
+            yield f"computed from nothing after every change, because {given_up}"
+        reading = ", ".join(
+            f"{name} ({rows(self._relations[name], self._counts(name))})" for name in self.component.reads
+        )
+        yield f"reads {reading or 'nothing'}"
+        routes = self._routes() if given_up is None else {}
+        yield from self._indexes(routes)
+        for number, rule in enumerate(self.component.rules):
+            text = to_datalog(Program((), (rule,))).strip()
+            yield from ("", *text.splitlines())
+            if rule.span is not None:
+                yield f"  at {place(rule.span)}"
+            yield from (f"  {line}" for route in routes.get(number, ()) for line in route.lines())
+
+    def work(self) -> Work | None:
+        return self._plans.work(self.component)
+
+    def work_line(self) -> str:
+        work = self.work()
+        if work is None:
+            return "last commit: not touched"
+        return (
+            f"last commit: {amount(work.rows_in, 'row')} in, {amount(work.rows_out, 'row')} out, "
+            f"{milliseconds(work.elapsed)}"
+        )
+
+    def _flags(self) -> Iterator[str]:
+        component = self.component
+        yield "recursive" if component.recursive else "not recursive"
+        if component.recursive:
+            yield "linear" if component.linear else "not linear"
+        yield "monotone" if component.monotone else "not monotone"
+        if component.aggregated:
+            yield "aggregated"
+
+    def _indexes(self, routes: Mapping[int, list[Route]]) -> Iterator[str]:
+        found = sorted({lookup for of_rule in routes.values() for route in of_rule for lookup in route.lookups})
+        if found:
+            written = (f"{relation}({', '.join(columns)})" for relation, columns in found)
+            yield f"indexes: {', '.join(written)}"
+
+    def _routes(self) -> Mapping[int, list[Route]]:
+        """By the number of the rule in the component."""
+        if self._plan.is_compiled:
+            keeps_spares = self._plan.strategy != "dred"
+            return compiled_routes(
+                self.component, self._relations, self._functions, self._plans.statistics(), keep_spares=keeps_spares
+            )
+        found = {}
+        for number, rule in enumerate(self.component.typed):
+            planned = RoutedRule(rule, self._plans.statistics())
+            found[number] = planned.forwards()
+            if self._plan.rederived == "all" or (self._plan.rederived == "non-linear" and self._uses(rule.rule) > 1):
+                found[number].append(planned.backwards())
+        return found
+
+    def _uses(self, rule: Rule) -> int:
+        own = self.component.relations
+        return sum(isinstance(literal, Atom) and literal.relation in own for literal in rule.body)
+
+
+def rows(relation: Relation, counts: Mapping[Row, int]) -> str:
+    """How many rows there are, copies included."""
+    there = len(counts) if relation.distinct else sum(count for count in counts.values() if count > 0)
+    return amount(there, "row")
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{1000 * seconds:.3f} ms"

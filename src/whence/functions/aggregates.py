@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from whence.errors import ArityError, EvaluationError, TypeMismatchError, UnknownNameError, did_you_mean
-from whence.functions.numeric import CONTEXT, RANGES, finite, misfit, rescale
-from whence.functions.order import sort_key
-from whence.functions.widening import MAX_PRECISION, is_integer, is_number
+from whence.functions.mathematics import finite, misfit
+from whence.functions.widening import is_integer, is_number
 from whence.model.span import Span
 from whence.model.terms import AGGREGATES
 from whence.model.types import BIGINT, DOUBLE, NULL, DecimalType, Type, Value
+from whence.model.types.decimals import CONTEXT, MAX_PRECISION, rescale
 
 
 def aggregate_type(function: str, argument: Type | None, span: Span | None) -> Type:
@@ -71,7 +71,7 @@ def fold(function: str, distinct: bool, values: Iterable[tuple[Value, int]], kin
             return _average(bag, kind) if bag else None
     present = (value for value, multiplicity in bag.items() if multiplicity > 0)
     choose: Any = min if function == "min" else max
-    return choose(present, key=sort_key(kind), default=None)  # type: ignore[no-any-return]
+    return choose(present, key=kind.sort_key, default=None)  # type: ignore[no-any-return]
 
 
 def _sum(bag: Mapping[Any, int], kind: Type) -> Value:
@@ -80,7 +80,7 @@ def _sum(bag: Mapping[Any, int], kind: Type) -> Value:
     if isinstance(kind, DecimalType):
         return _fit(_sum_of_decimals(bag), kind, "the sum")
     total: int = sum(value * multiplicity for value, multiplicity in bag.items())
-    if total in RANGES[BIGINT]:
+    if total in BIGINT.limits:
         return total
     raise misfit(f"the sum {total}", kind)
 

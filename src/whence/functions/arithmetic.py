@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import decimal
 import math
 import operator
@@ -11,23 +10,16 @@ from typing import Any
 
 from whence.errors import EvaluationError
 from whence.functions.dates import shift_days
-from whence.functions.numeric import CONTEXT, RANGES, finite, infix, misfit, rescale
-from whence.functions.resolve import (
-    NUMBER,
-    Builtin,
-    Resolved,
-    accept,
-    cast_hint,
-    check_arity,
-    constant_integer,
-    mismatch,
-)
-from whence.functions.widening import MAX_PRECISION, adjusted, as_decimal, common_type, is_exact, is_integer, is_number
-from whence.model.terms import Call, Term
-from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, STRING, DecimalType, Type
+from whence.functions.mathematics import finite, infix, misfit
+from whence.functions.resolve import NUMBER, Builtin, Resolved, Resolver, accept, cast_hint, check_arity, mismatch
+from whence.functions.widening import adjusted, as_decimal, common_type, is_exact, is_integer, is_number
+from whence.model.terms import Call, Constant, Term
+from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, STRING, DecimalType, IntegerType, Type
+from whence.model.types.decimals import CONTEXT, MAX_PRECISION, rescale
 
 # The operators whose result in DECIMAL is not rounded, as long as its type is not too wide.
 EXACT = ("+", "-", "*")
+_TOO_MANY_DIGITS = decimal.Decimal(10) ** MAX_PRECISION
 
 DecimalRule = Callable[[DecimalType, DecimalType], DecimalType]
 
@@ -51,10 +43,12 @@ def _remainder_type(a: DecimalType, b: DecimalType) -> DecimalType:
     return adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
 
 
-def _operand_decimal(term: Term, kind: Type) -> DecimalType:
-    """An exact operand's type as a DECIMAL. An integer constant has as many digits as it shows."""
-    constant = constant_integer(term)
-    return as_decimal(kind) if constant is None else DecimalType(len(str(abs(constant))), 0)
+def operand_decimal(term: Term, kind: Type) -> DecimalType:
+    """An exact operand's type as a DECIMAL. An integer literal has as many digits as it shows; a CAST its type's."""
+    match term:
+        case Constant(value=int() as value) if is_integer(kind):
+            return DecimalType(len(str(abs(value))), 0)
+    return as_decimal(kind)
 
 
 def _numbers(call: Call, types: tuple[Type, ...], rule: DecimalRule) -> Resolved:
@@ -67,7 +61,7 @@ def _numbers(call: Call, types: tuple[Type, ...], rule: DecimalRule) -> Resolved
     if isinstance(common, DecimalType):
         # Operands stay as they are: decimal arithmetic takes integers, and rounds the exact result once.
         known = tuple(common if kind == NULL else kind for kind in types)
-        left, right = (_operand_decimal(term, kind) for term, kind in zip(call.arguments, known, strict=True))
+        left, right = (operand_decimal(term, kind) for term, kind in zip(call.arguments, known, strict=True))
         return Resolved(rule(left, right), known)
     return Resolved(common, (common, common))
 
@@ -79,45 +73,43 @@ def _number_hint(call: Call, types: tuple[Type, ...]) -> str | None:
     return None
 
 
-def _resolve_add(call: Call, types: tuple[Type, ...]) -> Resolved:
-    check_arity(call, 2, 2)
-    left, right = types
-    if left == DATE and (is_integer(right) or right == NULL):
-        return Resolved(DATE, (DATE, right))
-    if right == DATE and (is_integer(left) or left == NULL):
-        return Resolved(DATE, (left, DATE))
-    return _numbers(call, types, _sum_type)
-
-
-def _resolve_subtract(call: Call, types: tuple[Type, ...]) -> Resolved:
+def _resolve_sum(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """A sum or a difference, also of a date and days, or a sign before a number."""
     check_arity(call, 1, 2)
     if len(types) == 1:
         kind = accept(call, 0, NUMBER, types[0])
         return Resolved(kind, (kind,))
     left, right = types
-    if left == DATE and (is_integer(right) or right == NULL):
-        return Resolved(DATE, (DATE, right))
-    if right == DATE and left in (DATE, NULL):
-        return Resolved(INT, (DATE, DATE))
+    if left == DATE and is_integer(right):
+        return Resolved(DATE, (DATE, INT))
+    if call.function == "+" and right == DATE and is_integer(left):
+        return Resolved(DATE, (INT, DATE))
+    if call.function == "-" and left.is_time and right.is_time:
+        # In Spark it is an INTERVAL, which no column holds here.
+        raise mismatch(call, types, hint="datediff(end, start) counts the days between them")
     return _numbers(call, types, _sum_type)
 
 
-def _resolve_multiply(call: Call, types: tuple[Type, ...]) -> Resolved:
-    check_arity(call, 2, 2)
-    return _numbers(call, types, _product_type)
+def _resolve_pair(rule: DecimalRule) -> Resolver:
+    def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
+        check_arity(call, 2, 2)
+        return _numbers(call, types, rule)
+
+    return resolve
 
 
 def _resolve_divide(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
-    if all(map(is_integer, types)):
+    if all(is_integer(kind) or kind == NULL for kind in types):
         # An INT divides as exactly as the DOUBLE it would become, and errors show it as it was written.
         return Resolved(DOUBLE, tuple(INT if kind == INT else DOUBLE for kind in types))
     return _numbers(call, types, _quotient_type)
 
 
-def _resolve_remainder(call: Call, types: tuple[Type, ...]) -> Resolved:
+def _resolve_quotient(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """Datalog's division: of whole numbers a whole number, of others as in SQL."""
     check_arity(call, 2, 2)
-    return _numbers(call, types, _remainder_type)
+    return _numbers(call, types, _quotient_type) if all(map(is_integer, types)) else _resolve_divide(call, types)
 
 
 def _resolve_div(call: Call, types: tuple[Type, ...]) -> Resolved:
@@ -152,7 +144,8 @@ def _checked(
         return on_decimals
     if kind == DOUBLE:
         return lambda a, b: finite(plain(a, b), lambda: infix(a, symbol, b))
-    limits = RANGES[kind]
+    assert isinstance(kind, IntegerType)
+    limits = kind.limits
 
     def on_integers(a: int, b: int) -> int:
         result: int = plain(a, b)
@@ -164,6 +157,8 @@ def _checked(
 
 
 def _add(resolved: Resolved) -> Callable[..., Any]:
+    if len(resolved.arguments) == 1:
+        return lambda a: a
     if resolved.result == DATE:
         if resolved.arguments[0] == DATE:
             return shift_days
@@ -176,13 +171,7 @@ def _subtract(resolved: Resolved) -> Callable[..., Any]:
         return _negate(resolved.result)
     if resolved.result == DATE:
         return lambda date, days: shift_days(date, -days)
-    if resolved.arguments[0] == DATE:
-        return _days_between
     return _checked("-", resolved.result, operator.sub, CONTEXT.subtract)
-
-
-def _days_between(end: datetime.date, start: datetime.date) -> int:
-    return (end - start).days
 
 
 def _negate(kind: Type) -> Callable[..., Any]:
@@ -190,7 +179,8 @@ def _negate(kind: Type) -> Callable[..., Any]:
         return lambda a: CONTEXT.minus(a) if a else a
     if kind == DOUBLE:
         return lambda a: 0.0 - a
-    limits = RANGES[kind]
+    assert isinstance(kind, IntegerType)
+    limits = kind.limits
 
     def negative(a: int) -> int:
         if -a in limits:
@@ -208,10 +198,24 @@ def _divide(resolved: Resolved) -> Callable[..., Any]:
     return _refusing_zero("/", _checked("/", resolved.result, operator.truediv, CONTEXT.divide))
 
 
+def _quotient(resolved: Resolved) -> Callable[..., Any]:
+    if not is_integer(resolved.result):
+        return _divide(resolved)
+    return _refusing_zero("/", _checked("/", resolved.result, _whole_quotient, CONTEXT.divide_int))
+
+
 def _remainder(resolved: Resolved) -> Callable[..., Any]:
     # Python's % takes the divisor's sign, SQL's the dividend's.
     plain = math.fmod if resolved.result == DOUBLE else _truncated_remainder
-    return _refusing_zero("%", _checked("%", resolved.result, plain, CONTEXT.remainder))
+    return _refusing_zero("%", _checked("%", resolved.result, plain, _remainder_of_decimals))
+
+
+def _remainder_of_decimals(a: decimal.Decimal, b: decimal.Decimal) -> decimal.Decimal:
+    quotient = CONTEXT.divide_int(a, b)
+    # Zeros at its end do not count.
+    if abs(quotient) >= _TOO_MANY_DIGITS and len(quotient.normalize(CONTEXT).as_tuple().digits) > MAX_PRECISION:
+        raise EvaluationError(f"the quotient of {infix(a, '%', b)} has more than {MAX_PRECISION} digits")
+    return CONTEXT.remainder(a, b)
 
 
 def _truncated_remainder(a: int, b: int) -> int:
@@ -248,10 +252,11 @@ def _refusing_zero(symbol: str, divide: Callable[..., Any]) -> Callable[..., Any
 
 
 ARITHMETIC = (
-    Builtin("+", _resolve_add, _add),
-    Builtin("-", _resolve_subtract, _subtract),
-    Builtin("*", _resolve_multiply, _multiply),
-    Builtin("/", _resolve_divide, _divide),
-    Builtin("div", _resolve_div, _div),
-    Builtin("%", _resolve_remainder, _remainder),
+    Builtin("+", _resolve_sum, _add),
+    Builtin("-", _resolve_sum, _subtract),
+    Builtin("*", _resolve_pair(_product_type), _multiply),
+    Builtin("/", _resolve_divide, _divide, last_first=True),
+    Builtin("div", _resolve_div, _div, last_first=True),
+    Builtin("quotient", _resolve_quotient, _quotient, last_first=True),
+    Builtin("%", _resolve_pair(_remainder_type), _remainder, last_first=True),
 )

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from whence.functions.arithmetic import ARITHMETIC
-from whence.functions.arrays import ARRAYS
 from whence.functions.comparison import COMPARISON
-from whence.functions.conditional import CONDITIONAL
+from whence.functions.conditional import CONDITIONAL, LOGIC
 from whence.functions.dates import DATES
-from whence.functions.logic import LOGIC
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.patterns import PATTERNS
 from whence.functions.resolve import Builtin
-from whence.functions.strings import STRINGS
+from whence.functions.strings import ARRAYS, STRINGS
 
 _FAMILIES = (ARITHMETIC, ARRAYS, COMPARISON, CONDITIONAL, DATES, LOGIC, MATHEMATICS, PATTERNS, STRINGS)
 

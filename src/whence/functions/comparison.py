@@ -1,4 +1,4 @@
-"""= != < <= > >= <=> in greatest least: one order for all of them."""
+"""Comparisons, IN, greatest and least."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import TypeMismatchError
-from whence.functions.order import sort_key
 from whence.functions.resolve import (
     Builtin,
     Evaluator,
@@ -23,7 +22,7 @@ from whence.functions.resolve import (
 )
 from whence.functions.widening import common_type, is_exact
 from whence.model.terms import Call
-from whence.model.types import BOOLEAN, DATE, NULL, STRING, TIMESTAMP, Type, Value
+from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value, has_null
 
 
 def comparable(call: Call, types: tuple[Type, ...]) -> Type:
@@ -34,7 +33,7 @@ def comparable(call: Call, types: tuple[Type, ...]) -> Type:
     texts = [argument for argument in call.arguments if is_text_constant(argument)]
     others = [kind for argument, kind in zip(call.arguments, types, strict=True) if not is_text_constant(argument)]
     common = common_type(others)
-    if common not in (DATE, TIMESTAMP):
+    if common is None or not common.is_time:
         common = common_type(types)
         if common is None:
             raise _incomparable(call, types)
@@ -62,6 +61,13 @@ def _incomparable(call: Call, types: tuple[Type, ...]) -> TypeMismatchError:
     return mismatch(call, (types[left], types[right]), span=span, hint=hint)
 
 
+def check_arrays(call: Call, types: tuple[Type, ...]) -> None:
+    """Raises where two arrays of different types are compared, since their elements are not converted."""
+    left, right = types
+    if left != right and isinstance(left, ArrayType) and not has_null(left) and not has_null(right):
+        raise mismatch(call, types, hint="convert one array to the type of the other")
+
+
 def _compared(call: Call, types: tuple[Type, ...]) -> tuple[Type, ...]:
     """What the arguments are widened to. Exact numbers stay as they are: Python compares them exactly."""
     common = comparable(call, types)
@@ -72,6 +78,7 @@ def _compared(call: Call, types: tuple[Type, ...]) -> tuple[Type, ...]:
 
 def _resolve_comparison(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
+    check_arrays(call, types)
     return Resolved(BOOLEAN, _compared(call, types))
 
 
@@ -88,7 +95,7 @@ def _resolve_extreme(call: Call, types: tuple[Type, ...]) -> Resolved:
 
 def _ordering(compare: Callable[[Any, Any], bool]) -> Callable[[Resolved], Callable[..., bool]]:
     def python(resolved: Resolved) -> Callable[..., bool]:
-        key = sort_key(resolved.arguments[0])
+        key = resolved.arguments[0].sort_key
         if key is None:
             return compare
         return lambda left, right: compare(key(left), key(right))
@@ -104,8 +111,10 @@ def _same(left: Operand, right: Operand) -> Evaluator:
 
 def _in(needle: Operand, *options: Operand) -> Evaluator:
     value_of = needle.evaluate
-    constants = {option.evaluate({}) for option in options if option.constant}
-    others = [option.evaluate for option in options if not option.constant]
+    # Constants are looked up at once, unless an option before them could fail.
+    simple = all(option.constant or option.variable for option in options)
+    constants = {option.evaluate({}) for option in options if option.constant} if simple else set()
+    others = [option.evaluate for option in options if not (simple and option.constant)]
     null_constant = None in constants
     constants.discard(None)
 
@@ -131,7 +140,7 @@ def _extreme(choose: Callable[..., Any]) -> Callable[[Resolved], Callable[..., E
     """greatest and least skip NULLs, and are NULL when there is nothing else."""
 
     def python(resolved: Resolved) -> Callable[..., Evaluator]:
-        key = sort_key(resolved.result)
+        key = resolved.result.sort_key
 
         def build(*operands: Operand) -> Evaluator:
             evaluators = [operand.evaluate for operand in operands]

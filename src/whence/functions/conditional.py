@@ -1,13 +1,15 @@
-"""if, coalesce, nullif: functions that evaluate only the arguments they need."""
+"""Logic and choices: SQL's three truth values, and functions that evaluate only what they need."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 
 from whence.errors import ArityError, TypeMismatchError
-from whence.functions.cast import converter
-from whence.functions.comparison import comparable
+from whence.functions.comparison import check_arrays, comparable
 from whence.functions.resolve import (
+    ANYTHING,
     TRUTH,
     Builtin,
     Evaluator,
@@ -16,12 +18,76 @@ from whence.functions.resolve import (
     accept,
     always,
     check_arity,
+    never,
     plain,
+    takes,
     title,
 )
 from whence.functions.widening import common_type
 from whence.model.terms import Call
-from whence.model.types import Type, Value
+from whence.model.types import BOOLEAN, Type, Value
+from whence.model.types.base import converter
+
+
+def _resolve_chain(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, None)
+    return Resolved(BOOLEAN, tuple(accept(call, position, TRUTH, kind) for position, kind in enumerate(types)))
+
+
+def _decided_by(decisive: bool) -> Callable[..., Evaluator]:
+    """`and` is decided by the first FALSE, `or` by the first TRUE; what follows it is not evaluated."""
+
+    def build(*operands: Operand) -> Evaluator:
+        evaluators = [operand.evaluate for operand in operands]
+        if len(evaluators) == 2:
+            return _decided_by_pair(decisive, *evaluators)
+
+        def evaluate(environment: Mapping[str, Value]) -> Value:
+            result: Value = not decisive
+            for each in evaluators:
+                value = each(environment)
+                if value is decisive:
+                    return decisive
+                if value is None:
+                    result = None
+            return result
+
+        return evaluate
+
+    return build
+
+
+def _decided_by_pair(decisive: bool, left: Evaluator, right: Evaluator) -> Evaluator:
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        first = left(environment)
+        if first is decisive:
+            return decisive
+        second = right(environment)
+        if second is decisive:
+            return decisive
+        return None if first is None or second is None else second
+
+    return evaluate
+
+
+def _is_null(operand: Operand) -> Evaluator:
+    evaluate = operand.evaluate
+    return lambda environment: evaluate(environment) is None
+
+
+def _is_not_null(operand: Operand) -> Evaluator:
+    evaluate = operand.evaluate
+    return lambda environment: evaluate(environment) is not None
+
+
+LOGIC = (
+    Builtin("and", _resolve_chain, plain(_decided_by(False)), strict=False),
+    Builtin("or", _resolve_chain, plain(_decided_by(True)), strict=False),
+    Builtin("not", takes(TRUTH, returns=BOOLEAN), plain(operator.not_)),
+    Builtin("isnull", takes(ANYTHING, returns=BOOLEAN), plain(_is_null), strict=False, nullable=never),
+    Builtin("isnotnull", takes(ANYTHING, returns=BOOLEAN), plain(_is_not_null), strict=False, nullable=never),
+)
+
 
 CASE = "case"
 
@@ -31,9 +97,9 @@ def _branches(call: Call, types: Sequence[Type]) -> Type:
     common = common_type(types)
     if common is not None:
         return common
-    first = next(kind for kind in types if common_type((types[0], kind)) is None)
+    first, second = next(pair for pair in combinations(types, 2) if common_type(pair) is None)
     raise TypeMismatchError(
-        f"the results of {title(call.function)} have no type in common: {types[0]} and {first}",
+        f"the results of {title(call.function)} have no type in common: {first} and {second}",
         span=call.span,
         hint="convert them all to one type",
     )
@@ -103,6 +169,7 @@ def _coalesce(*operands: Operand) -> Evaluator:
 
 def _resolve_nullif(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
+    check_arrays(call, types)
     # The result is the first argument as it is; only for the comparison both become the common type.
     return Resolved(types[0], (types[0], comparable(call, types)))
 

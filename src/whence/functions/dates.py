@@ -3,35 +3,38 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from calendar import monthrange
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from whence.errors import EvaluationError, TypeMismatchError, did_you_mean
+from whence.errors import EvaluationError, TypeMismatchError, did_you_mean, shown
 from whence.functions.resolve import (
-    DAY,
+    COUNT,
     INTEGER,
-    MOMENT,
     TEXT,
     Builtin,
     Parameter,
     Resolved,
     accept,
+    cast_hint,
     check_arity,
     constant_integer,
     is_text_constant,
     plain,
     takes,
 )
-from whence.functions.text import shown
-from whence.functions.timetext import midnight
 from whence.model.terms import Call
-from whence.model.types import DATE, INT, NULL, TIMESTAMP, Type
+from whence.model.types import DATE, INT, NULL, TIMESTAMP, DecimalType, Type
+from whence.model.types.times import midnight
 
+# Functions of dates take a timestamp's date, and functions of the time of day a date's midnight, as in Spark.
+DAY = Parameter("a DATE", lambda given: DATE if given.is_time or given == NULL else None, DATE)
+MOMENT = Parameter("a TIMESTAMP", lambda given: TIMESTAMP if given.is_time or given == NULL else None, TIMESTAMP)
 DAY_OR_MOMENT = Parameter(
     "a DATE or a TIMESTAMP",
-    lambda given: given if given in (DATE, TIMESTAMP) else DATE if given == NULL else None,
+    lambda given: given if given.is_time else DATE if given == NULL else None,
     DATE,
 )
 
@@ -57,7 +60,14 @@ def _out_of_calendar(expression: str) -> EvaluationError:
 
 def _resolve_add_interval(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 4, 4)
-    start = accept(call, 0, DAY_OR_MOMENT, types[0])
+    start = types[0]
+    if not start.is_time:
+        # In Spark a text plus an INTERVAL is a text, and NULL plus an INTERVAL an INTERVAL.
+        raise TypeMismatchError(
+            f"an INTERVAL is added to a DATE or a TIMESTAMP, not to {start}",
+            span=call.arguments[0].span or call.span,
+            hint=cast_hint(call.arguments[0], DATE),
+        )
     amounts = tuple(accept(call, position, INTEGER, types[position]) for position in (1, 2, 3))
     if start == DATE and constant_integer(call.arguments[3]) != 0:
         start = TIMESTAMP
@@ -113,6 +123,11 @@ def _date_trunc(unit: str, moment: datetime.datetime) -> datetime.datetime:
     return truncate(moment)
 
 
+def _exact_second(moment: datetime.datetime) -> decimal.Decimal:
+    """EXTRACT(SECOND FROM moment), which unlike second(moment) has the fraction."""
+    return decimal.Decimal(moment.second * 1_000_000 + moment.microsecond).scaleb(-6)
+
+
 def _part(name: str, parameter: Parameter, part: Callable[[Any], int]) -> Builtin:
     return Builtin(name, takes(parameter, returns=INT), plain(part))
 
@@ -127,10 +142,11 @@ DATES = (
     _part("hour", MOMENT, attrgetter("hour")),
     _part("minute", MOMENT, attrgetter("minute")),
     _part("second", MOMENT, attrgetter("second")),
-    Builtin("date_add", takes(DAY, INTEGER, returns=DATE), plain(shift_days)),
-    Builtin("date_sub", takes(DAY, INTEGER, returns=DATE), plain(lambda date, days: shift_days(date, -days))),
+    Builtin("extract_second", takes(MOMENT, returns=DecimalType(8, 6)), plain(_exact_second)),
+    Builtin("date_add", takes(DAY, COUNT, returns=DATE), plain(shift_days)),
+    Builtin("date_sub", takes(DAY, COUNT, returns=DATE), plain(lambda date, days: shift_days(date, -days))),
     Builtin("datediff", takes(DAY, DAY, returns=INT), plain(lambda end, start: (end - start).days)),
-    Builtin("add_months", takes(DAY, INTEGER, returns=DATE), plain(shift_months)),
+    Builtin("add_months", takes(DAY, COUNT, returns=DATE), plain(shift_months)),
     Builtin("add_interval", _resolve_add_interval, plain(_add_interval)),
     Builtin("date_trunc", _resolve_date_trunc, plain(_date_trunc)),
 )

@@ -6,22 +6,22 @@ written out instead of being composed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from whence.errors import EvaluationError, InternalError, TypeMismatchError
+from whence.errors import EvaluationError, InternalError, TypeMismatchError, UnknownNameError, shortened, shown
 from whence.functions.builtin import BUILTINS
-from whence.functions.cast import castable, converter, unchanged
-from whence.functions.registered import registered_call
 from whence.functions.resolve import Evaluator, Operand, Resolved
 from whence.functions.skolem import skolem_value
-from whence.functions.typing import Typed, TypedTerm, annotate
+from whence.functions.types import Typed, TypedTerm, annotate
 from whence.model.program import Signature
 from whence.model.span import Span
 from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable
-from whence.model.types import Type, Value
+from whence.model.types import NULL, MisfitError, Type, Value
+from whence.model.types.base import castable, converter, unchanged
 
 
 def compile_term(
@@ -31,15 +31,33 @@ def compile_term(
     implementations: Mapping[str, Callable[..., object]],
 ) -> Evaluator:
     """The function that computes `term`. Raises what `infer` raises; the function raises EvaluationError."""
-    return _compile(annotate(term, types, signatures), signatures, implementations).evaluate
+    return compile_typed(annotate(term, types, signatures), signatures, implementations)
+
+
+def compile_typed(
+    node: TypedTerm,
+    signatures: Mapping[str, Signature],
+    implementations: Mapping[str, Callable[..., object]],
+    target: Type | None = None,
+    places: Mapping[str, int] | None = None,
+) -> Evaluator:
+    """The same for a term whose types are known, with its value converted to `target` where that is another type.
+
+    With `places` the environment is a tuple, which has the values of variables there: a compiled term does nothing with
+    its environment but look variables up in it.
+    """
+    if target is not None and node.typed.type not in (target, NULL):
+        cast = Cast(node.term, target, span=node.term.span)
+        node = TypedTerm(cast, Typed(target, node.typed.nullable), (node,), depth=node.depth + 1)
+    return _compile(node, signatures, implementations, places).evaluate
 
 
 def convert(value: Value, source: Type, target: Type, span: Span | None = None) -> Value:
     """CAST(value AS target); raises EvaluationError where the value does not convert."""
-    if value is None:
-        return None
     if not castable(source, target):
         raise TypeMismatchError(f"there is no CAST from {source} to {target}", span=span)
+    if value is None:
+        return None
     try:
         return converter(source, target)(value)
     except EvaluationError as error:
@@ -47,15 +65,19 @@ def convert(value: Value, source: Type, target: Type, span: Span | None = None) 
 
 
 def _compile(
-    node: TypedTerm, signatures: Mapping[str, Signature], implementations: Mapping[str, Callable[..., object]]
+    node: TypedTerm,
+    signatures: Mapping[str, Signature],
+    implementations: Mapping[str, Callable[..., object]],
+    places: Mapping[str, int] | None,
 ) -> Operand:
     term = node.term
     match term:
-        case Variable():
-            return Operand(itemgetter(term.name), variable=term.name)
+        case Variable(name=name):
+            key = name if places is None else places[name]
+            return Operand(itemgetter(key), variable=key)
         case Constant():
             return _constant(term.value)
-    operands = [_compile(argument, signatures, implementations) for argument in node.arguments]
+    operands = [_compile(argument, signatures, implementations, places) for argument in node.arguments]
     match term:
         case Cast():
             convert_value = converter(node.arguments[0].typed.type, term.type)
@@ -67,7 +89,7 @@ def _compile(
         case Call():
             evaluators = [operand.evaluate for operand in operands]
             signature, function = signatures[term.function], implementations.get(term.function)
-            return Operand(registered_call(signature, function, evaluators, term.span))
+            return Operand(_registered_call(signature, function, evaluators, term.span))
     raise InternalError(f"{type(term).__name__} has no value of its own", span=term.span)
 
 
@@ -78,7 +100,12 @@ def _builtin_call(term: Call, resolved: Resolved, arguments: tuple[TypedTerm, ..
         for operand, argument, target in zip(operands, arguments, resolved.arguments, strict=True)
     ]
     function = builtin.python(resolved)
-    return _strict(function, widened, term.span) if builtin.strict else Operand(function(*widened))
+    if not builtin.strict:
+        return Operand(function(*widened))
+    simple = all(operand.constant or operand.variable for operand in widened)
+    if builtin.last_first and len(widened) == 2 and not simple:
+        return _strict(lambda second, first: function(first, second), widened[::-1], term.span)
+    return _strict(function, widened, term.span)
 
 
 def _constant(value: Value) -> Operand:
@@ -130,7 +157,8 @@ def _binary(function: Callable[[Any, Any], Any], left: Operand, right: Operand, 
     if left.variable is not None and right.constant:
         return _of_variable_and_constant(function, left.variable, right.evaluate({}), span)
     if left.constant and right.variable is not None:
-        return _of_constant_and_variable(function, left.evaluate({}), right.variable, span)
+        constant = left.evaluate({})
+        return (lambda _: None) if constant is None else _unary(partial(function, constant), right.evaluate, span)
     first, second = left.evaluate, right.evaluate
 
     def evaluate(environment: Mapping[str, Value]) -> Value:
@@ -148,7 +176,7 @@ def _binary(function: Callable[[Any, Any], Any], left: Operand, right: Operand, 
     return evaluate
 
 
-def _of_variables(function: Callable[[Any, Any], Any], left: str, right: str, span: Span | None) -> Evaluator:
+def _of_variables(function: Callable[[Any, Any], Any], left: Any, right: Any, span: Span | None) -> Evaluator:
     def evaluate(environment: Mapping[str, Value]) -> Value:
         a = environment[left]
         b = environment[right]
@@ -163,7 +191,7 @@ def _of_variables(function: Callable[[Any, Any], Any], left: str, right: str, sp
 
 
 def _of_variable_and_constant(
-    function: Callable[[Any, Any], Any], variable: str, constant: Value, span: Span | None
+    function: Callable[[Any, Any], Any], variable: Any, constant: Value, span: Span | None
 ) -> Evaluator:
     if constant is None:
         return lambda _: None
@@ -174,24 +202,6 @@ def _of_variable_and_constant(
             return None
         try:
             return function(value, constant)  # type: ignore[no-any-return]
-        except EvaluationError as error:
-            raise _placed(error, span) from None
-
-    return evaluate
-
-
-def _of_constant_and_variable(
-    function: Callable[[Any, Any], Any], constant: Value, variable: str, span: Span | None
-) -> Evaluator:
-    if constant is None:
-        return lambda _: None
-
-    def evaluate(environment: Mapping[str, Value]) -> Value:
-        value = environment[variable]
-        if value is None:
-            return None
-        try:
-            return function(constant, value)  # type: ignore[no-any-return]
         except EvaluationError as error:
             raise _placed(error, span) from None
 
@@ -219,3 +229,44 @@ def _placed(error: EvaluationError, span: Span | None) -> EvaluationError:
     if error.span is None:
         error.span = span
     return error
+
+
+def _registered_call(
+    signature: Signature,
+    function: Callable[..., object] | None,
+    operands: Sequence[Evaluator],
+    span: Span | None,
+) -> Evaluator:
+    """The function gets None for NULL, and what it returns must be of the type it was registered with."""
+    name, returns = signature.name, signature.returns
+    if function is None:
+        raise UnknownNameError(
+            f"{name}() is declared, but there is no function behind it",
+            span=span,
+            hint="register it again, with the Python function, before it is used",
+        )
+
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        arguments = [operand(environment) for operand in operands]
+        try:
+            result = function(*arguments)
+        except Exception as error:
+            raise EvaluationError(
+                f"{_written(name, arguments)} failed: {type(error).__name__}: {error}", span=span
+            ) from error
+        if result is None:
+            return None
+        try:
+            return returns.accept(result)
+        except MisfitError as misfit:
+            raise EvaluationError(
+                f"{_written(name, arguments)} returned {shown(result)}, which is no {returns}: {misfit.reason}",
+                span=span,
+                hint=misfit.hint,
+            ) from misfit
+
+    return evaluate
+
+
+def _written(name: str, arguments: Sequence[Value]) -> str:
+    return f"{name}({shortened(', '.join(map(shown, arguments)))})"

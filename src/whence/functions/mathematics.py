@@ -1,4 +1,4 @@
-"""abs, round, floor, sqrt and other functions of numbers."""
+"""Numbers that stay within their type: ranges, DECIMAL rounding, and the errors for what does not fit."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from whence.errors import EvaluationError, TypeMismatchError
-from whence.functions.numeric import CONTEXT, RANGES, exact_decimal, finite, misfit, rescale
+from whence.errors import EvaluationError, TypeMismatchError, shown
 from whence.functions.resolve import (
     APPROXIMATE,
-    INTEGER,
+    COUNT,
     NUMBER,
     Builtin,
     Resolved,
@@ -22,10 +21,32 @@ from whence.functions.resolve import (
     plain,
     takes,
 )
-from whence.functions.text import shown
-from whence.functions.widening import MAX_PRECISION, is_integer
+from whence.functions.widening import is_integer
 from whence.model.terms import Call
-from whence.model.types import BIGINT, DOUBLE, DecimalType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, INT, DecimalType, IntegerType, Type, Value
+from whence.model.types.decimals import CONTEXT, MAX_PRECISION, exact_decimal, rescale
+
+
+def finite(result: float, expression: Callable[[], str]) -> float:
+    """`result` without a negative zero; NaN and Infinity are errors."""
+    if math.isfinite(result):
+        return result + 0.0
+    raise EvaluationError(f"{expression()} is not a finite DOUBLE")
+
+
+def misfit(expression: str, kind: Type) -> EvaluationError:
+    """The error for a result outside its type."""
+    hint = (
+        "convert an operand to BIGINT first"
+        if kind == INT
+        else "convert an operand to DOUBLE for an approximate result"
+    )
+    return EvaluationError(f"{expression} does not fit {kind}", hint=hint)
+
+
+def infix(left: object, operator: str, right: object) -> str:
+    return f"{shown(left)} {operator} {shown(right)}"
+
 
 # Every number rounds to 0 here, since no DOUBLE has as many digits before the point.
 _NOTHING_LEFT = -400
@@ -35,9 +56,9 @@ def _abs(resolved: Resolved) -> Callable[..., Any]:
     if isinstance(resolved.result, DecimalType):
         # The built-in abs() rounds to 28 digits.
         return decimal.Decimal.copy_abs
-    limits = RANGES.get(resolved.result)
-    if limits is None:
+    if not isinstance(resolved.result, IntegerType):
         return abs
+    limits = resolved.result.limits
 
     def absolute(value: int) -> int:
         if -value in limits:
@@ -63,21 +84,21 @@ def _resolve_round(call: Call, types: tuple[Type, ...]) -> Resolved:
     kind = accept(call, 0, NUMBER, types[0])
     if len(types) == 1:
         return Resolved(_round_type(kind, 0), (kind,))
-    accept(call, 1, INTEGER, types[1])
+    count = accept(call, 1, COUNT, types[1])
     digits = constant_integer(call.arguments[1])
     if digits is None:
         # The number of digits decides the type of the result, so it cannot differ from row to row.
         raise TypeMismatchError(
             "argument 2 of round() must be a constant integer", span=call.arguments[1].span or call.span
         )
-    return Resolved(_round_type(kind, digits), (kind, types[1]))
+    return Resolved(_round_type(kind, digits), (kind, count))
 
 
 def _round(resolved: Resolved) -> Callable[..., Any]:
     kind = resolved.result
     if isinstance(kind, DecimalType):
         fit = rescale(kind)
-    limits = RANGES.get(kind)
+    limits = kind.limits if isinstance(kind, IntegerType) else None
 
     def half_up(value: Any, digits: int = 0) -> Value:
         digits = max(digits, _NOTHING_LEFT)
@@ -98,7 +119,7 @@ def _round(resolved: Resolved) -> Callable[..., Any]:
 def _whole_type(arguments: tuple[Type, ...]) -> Type:
     (kind,) = arguments
     if isinstance(kind, DecimalType):
-        return DecimalType(min(MAX_PRECISION, kind.precision - kind.scale + 1), 0)
+        return DecimalType(min(MAX_PRECISION, kind.precision - kind.scale + 1), 0) if kind.scale else kind
     return BIGINT
 
 
@@ -110,7 +131,7 @@ def _whole(name: str, function: Callable[[Any], int]) -> Builtin:
             return int
         if isinstance(resolved.result, DecimalType):
             return lambda value: decimal.Decimal(function(value))
-        limits = RANGES[BIGINT]
+        limits = BIGINT.limits
 
         def whole(value: float) -> int:
             result = function(value)

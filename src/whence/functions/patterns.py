@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from functools import lru_cache
 
-from whence.errors import EvaluationError, ParseError
+from whence.errors import EvaluationError, ParseError, shown
 from whence.functions.resolve import TEXT, Builtin, Resolved, Resolver, plain, takes
-from whence.functions.text import shown
 from whence.model.terms import Call, Constant
 from whence.model.types import BOOLEAN, Type
+
+# Around a pattern these make it match the whole text. A $ would also match before a last line break.
+WHOLE = ("^(?:", r")(?![\s\S])")
 
 
 def _like(text: str, pattern: str, escape: str = "\\") -> bool:
@@ -22,7 +24,7 @@ def _rlike(text: str, pattern: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
+def _like_pattern(pattern: str, escape: str = "\\") -> re.Pattern[str]:
     """% matches any characters, _ exactly one, and the escape character takes the meaning from either."""
     if len(escape) != 1:
         raise EvaluationError(f"the escape of LIKE must be one character, not {shown(escape)}")
@@ -48,11 +50,37 @@ def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=1024)
 def _regular_expression(pattern: str) -> re.Pattern[str]:
+    _check_portable(pattern)
     try:
-        return re.compile(pattern)
+        return re.compile(pattern, re.ASCII)
     # Repetition counts and nesting beyond what the machine can do are no re.error.
     except (re.error, OverflowError, RecursionError) as error:
-        raise EvaluationError(f"{shown(pattern)} is not a regular expression: {error}") from None
+        raise EvaluationError(f"{_written(pattern)} is not a regular expression: {error}") from None
+
+
+def _written(pattern: str) -> str:
+    """As the user wrote it: Datalog's match() has put something around it."""
+    return shown(pattern.removeprefix(WHOLE[0]).removesuffix(WHOLE[1]))
+
+
+def _check_portable(pattern: str) -> None:
+    """Refuse what Python takes for text, or warns about, and Java and C++ take for something else or for a mistake."""
+    for part in (found[0] for found in _PART.finditer(pattern)):
+        if part == "{":
+            raise EvaluationError(
+                f"{_written(pattern)} is not a regular expression: a {{ that starts no repetition",
+                hint="write \\{ for the character itself",
+            )
+        if part[0] == "[" and _NESTED.search(part, 1):
+            raise EvaluationError(
+                f"in the regular expression {_written(pattern)} a set of characters holds another one: {part}",
+                hint="write \\[ or \\& for the character itself, and 0-9 for [:digit:]",
+            )
+
+
+# An escaped character, a set of characters, a repetition; then what is none of these.
+_PART = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]?|\{\d+(?:,\d*)?\}|\{", re.DOTALL)
+_NESTED = re.compile(r"(?<!\\)(?:\[|&&|--|~~|\|\|)")
 
 
 def _checking_constants(resolve: Resolver, check: Callable[..., object]) -> Resolver:
@@ -71,14 +99,10 @@ def _checking_constants(resolve: Resolver, check: Callable[..., object]) -> Reso
     return resolve_pattern
 
 
-def _check_like(pattern: str, escape: str = "\\") -> object:
-    return _like_pattern(pattern, escape)
-
-
 PATTERNS = (
     Builtin(
         "like",
-        _checking_constants(takes(TEXT, TEXT, TEXT, optional=1, returns=BOOLEAN), _check_like),
+        _checking_constants(takes(TEXT, TEXT, TEXT, optional=1, returns=BOOLEAN), _like_pattern),
         plain(_like),
     ),
     Builtin("rlike", _checking_constants(takes(TEXT, TEXT, returns=BOOLEAN), _regular_expression), plain(_rlike)),

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard
 
-from whence.errors import ArityError, TypeMismatchError
-from whence.functions.text import shortened, shown
-from whence.functions.timetext import parse_date, parse_timestamp
+from whence.errors import ArityError, TypeMismatchError, shortened, shown
 from whence.functions.widening import is_integer, is_number
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term
-from whence.model.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    ArrayType,
-    Type,
-    Value,
-)
+from whence.model.types import BIGINT, BOOLEAN, DOUBLE, INT, NULL, STRING, ArrayType, Type, Value
 
 Evaluator: TypeAlias = Callable[[Mapping[str, Value]], Value]
 
@@ -43,7 +30,8 @@ class Operand:
 
     evaluate: Evaluator
     constant: bool = False
-    variable: str | None = None
+    # The key that an environment has its value under.
+    variable: str | int | None = None
 
 
 Resolver: TypeAlias = Callable[[Call, tuple[Type, ...]], Resolved]
@@ -56,7 +44,8 @@ class Builtin:
     `python` makes the implementation for the resolved types. A strict function is NULL when an argument is; its
     implementation takes the other values and gives the result. Any other function decides itself which arguments to
     evaluate: its implementation takes Operands and gives an Evaluator. `nullable` says whether the result can be
-    NULL, from whether each argument can.
+    NULL, from whether each argument can. Arguments are evaluated up to the first NULL, the last one first if
+    `last_first` says so: nothing that comes after it can fail.
     """
 
     name: str
@@ -64,6 +53,7 @@ class Builtin:
     python: Callable[[Resolved], Callable[..., Any]]
     strict: bool = True
     nullable: Callable[[Sequence[bool]], bool] = any
+    last_first: bool = False
 
 
 def plain(function: Callable[..., Any]) -> Callable[[Resolved], Callable[..., Any]]:
@@ -97,11 +87,10 @@ TRUTH = exactly(BOOLEAN)
 INTEGER = Parameter(
     "an INT or BIGINT", lambda given: given if is_integer(given) else INT if given == NULL else None, INT
 )
+# A position or a length, which is an INT to Spark. What a BIGINT holds beyond that is an error.
+COUNT = Parameter("an INT or BIGINT", lambda given: INT if is_integer(given) or given == NULL else None, INT)
 NUMBER = Parameter("a number", lambda given: given if is_number(given) else DOUBLE if given == NULL else None, DOUBLE)
 APPROXIMATE = Parameter("a number", lambda given: DOUBLE if is_number(given) or given == NULL else None, DOUBLE)
-# Functions of dates take a timestamp's date, and functions of the time of day a date's midnight, as in Spark.
-DAY = Parameter("a DATE", lambda given: DATE if given in (DATE, TIMESTAMP, NULL) else None, DATE)
-MOMENT = Parameter("a TIMESTAMP", lambda given: TIMESTAMP if given in (DATE, TIMESTAMP, NULL) else None, TIMESTAMP)
 ARRAY = Parameter(
     "an ARRAY",
     lambda given: given if isinstance(given, ArrayType) else ArrayType(NULL) if given == NULL else None,
@@ -126,7 +115,7 @@ def accept(call: Call, position: int, parameter: Parameter, given: Type) -> Type
     target = parameter.accept(given)
     if target is not None:
         return target
-    if parameter.cast in (DATE, TIMESTAMP) and is_text_constant(argument):
+    if parameter.cast is not None and parameter.cast.is_time and is_text_constant(argument):
         check_time(argument, parameter.cast)
         return parameter.cast
     place = f"argument {position + 1} of " if len(call.arguments) > 1 else ""
@@ -155,11 +144,13 @@ def is_text_constant(term: Term) -> TypeGuard[Constant]:
     return isinstance(term, Constant) and term.type == STRING and term.value is not None
 
 
+_SOME_TIME = datetime.datetime(1994, 1, 31, 12)  # noqa: DTZ001 - a TIMESTAMP has no time zone
+
+
 def check_time(constant: Constant, kind: Type) -> None:
-    """Raises unless a STRING constant that stands in for a DATE or TIMESTAMP reads as one."""
-    parse = parse_date if kind == DATE else parse_timestamp
-    if parse(str(constant.value)) is None:
-        example = "1994-01-31" if kind == DATE else "1994-01-31 12:00:00"
+    """Raises unless a STRING constant that stands in for a point in time reads as one."""
+    if kind.from_literal(str(constant.value)) is None:
+        example = kind.to_text(_SOME_TIME)
         raise TypeMismatchError(
             f"{shown(constant.value)} is not a {kind}", span=constant.span, hint=f"write it like '{example}'"
         )
@@ -177,6 +168,8 @@ def constant_integer(term: Term) -> int | None:
 
 def title(function: str) -> str:
     """A function's name in a message: `'+'` for an operator, `substring()` for the rest."""
+    if function == "quotient":
+        return "'/'"  # as it is written in Datalog
     operator = not function.replace("_", "").isalnum() or function in ("and", "or", "not", "in", "like", "rlike", "div")
     return f"'{function}'" if operator else f"{function}()"
 

@@ -10,8 +10,8 @@ import decimal
 import re
 from collections.abc import Iterable
 
-from whence.functions.text import double_text, timestamp_text
-from whence.model.types import Value
+from whence.model.types import DOUBLE, Value
+from whence.model.types.times import timestamp_text
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z_0-9]*", re.ASCII)
 _RESERVED = frozenset(("NULL", "true", "false"))
@@ -32,7 +32,7 @@ def _written(value: Value) -> str:
         case str():
             return value if _stands_unquoted(value) else _quoted(value)
         case float():
-            return double_text(value)
+            return DOUBLE.to_text(value)
         case decimal.Decimal():
             # Marked as Spark marks decimals; 1.5 and 1.50 are the same value and must be the same text.
             return f"{format(value.normalize(_EXACT), 'f')}BD"

@@ -1,18 +1,100 @@
-"""Functions of strings. Positions count characters from 1."""
+"""Functions of strings and arrays. Positions count from 1."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from whence.errors import EvaluationError, TypeMismatchError
-from whence.functions.resolve import INTEGER, TEXT, Builtin, Parameter, Resolved, plain, takes, title
+from whence.errors import EvaluationError, TypeMismatchError, shown
+from whence.functions.resolve import (
+    ARRAY,
+    COUNT,
+    TEXT,
+    Builtin,
+    Evaluator,
+    Operand,
+    Parameter,
+    Resolved,
+    accept,
+    always,
+    cast_hint,
+    check_arity,
+    never,
+    plain,
+    takes,
+    title,
+)
 from whence.functions.widening import common_type
 from whence.model.terms import Call
-from whence.model.types import BOOLEAN, INT, NULL, STRING, ArrayType, Type
+from whence.model.types import BOOLEAN, INT, NULL, STRING, ArrayType, Type, Value
+
+
+def _resolve_array(call: Call, types: tuple[Type, ...]) -> Resolved:
+    element = common_type(types)
+    if element is not None:
+        return Resolved(ArrayType(element), tuple(element for _ in types))
+    odd = next(position for position in range(1, len(types)) if common_type(types[: position + 1]) is None)
+    before = common_type(types[:odd])
+    raise TypeMismatchError(
+        f"the elements of an array must have one type, and {types[odd]} does not go with {before}",
+        span=call.arguments[odd].span or call.span,
+    )
+
+
+def _array(*operands: Operand) -> Evaluator:
+    evaluators = [operand.evaluate for operand in operands]
+    return lambda environment: tuple([each(environment) for each in evaluators])
+
+
+def _resolve_contains(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    array = accept(call, 0, ARRAY, types[0])
+    element = _element_type((array,))
+    common = common_type((element, types[1]))
+    if common is None or types[1] == NULL:
+        raise TypeMismatchError(
+            f"array_contains() looks for a {types[1]} in an {array}",
+            span=call.arguments[1].span or call.span,
+            hint=cast_hint(call.arguments[1], element),
+        )
+    return Resolved(BOOLEAN, (ArrayType(common), common))
+
+
+def _array_contains(array: tuple[Value, ...], value: Value) -> bool | None:
+    if value in array:
+        return True
+    return None if None in array else False
+
+
+def _element_type(arguments: tuple[Type, ...]) -> Type:
+    array = arguments[0]
+    return array.element if isinstance(array, ArrayType) else NULL
+
+
+def _element_at(array: tuple[Value, ...], position: int) -> Value:
+    if 0 < position <= len(array):
+        return array[position - 1]
+    if -len(array) <= position < 0:
+        return array[position]
+    raise EvaluationError(
+        f"there is no element {position} in {shown(array)}",
+        hint="positions count from 1, and from -1 at the end",
+    )
+
+
+ARRAYS = (
+    Builtin("array", _resolve_array, plain(_array), strict=False, nullable=never),
+    Builtin("array_contains", _resolve_contains, plain(_array_contains), nullable=always),
+    Builtin("size", takes(ARRAY, returns=INT), plain(len)),
+    Builtin("element_at", takes(ARRAY, COUNT, returns=_element_type), plain(_element_at), nullable=always),
+)
+
 
 # A repeat count of a billion is a mistake, and would take the memory of the whole process.
 LONGEST_RESULT = 2**26
+
+LARGEST_INT = 2**31 - 1
 
 TEXT_OR_ARRAY = Parameter(
     "a STRING or an ARRAY",
@@ -25,7 +107,7 @@ def _resolve_concat(call: Call, types: tuple[Type, ...]) -> Resolved:
     """Arrays join to an array; anything else is joined as text, numbers and dates included, as in Spark."""
     if any(isinstance(kind, ArrayType) for kind in types):
         common = common_type(types)
-        if common is None:
+        if common is None or NULL in types:
             raise TypeMismatchError(
                 f"{title(call.function)} joins arrays of one element type, not {', '.join(map(str, types))}",
                 span=call.span,
@@ -34,13 +116,30 @@ def _resolve_concat(call: Call, types: tuple[Type, ...]) -> Resolved:
     return Resolved(STRING, tuple(STRING for _ in types))
 
 
-def _concat(resolved: Resolved) -> Callable[..., Any]:
-    if resolved.result == STRING:
-        return lambda *parts: "".join(parts)
-    return lambda *parts: tuple(element for part in parts for element in part)
+def _concat(resolved: Resolved) -> Callable[..., Evaluator]:
+    """NULL if a part is. All parts of a text are evaluated, also those after a NULL; those of an array are not."""
+    is_text = resolved.result == STRING
+
+    def build(*operands: Operand) -> Evaluator:
+        evaluators = [operand.evaluate for operand in operands]
+
+        def evaluate(environment: Mapping[str, Value]) -> Value:
+            parts: list[Any] = []
+            for each in evaluators:
+                part = each(environment)
+                if part is None and not is_text:
+                    return None
+                parts.append(part)
+            if None in parts:
+                return None
+            return "".join(parts) if is_text else tuple(element for part in parts for element in part)
+
+        return evaluate
+
+    return build
 
 
-def _substring(text: str, position: int, length: int | None = None) -> str:
+def _substring(text: str, position: int, length: int = LARGEST_INT) -> str:
     if position > 0:
         start = position - 1
     elif position < 0:
@@ -48,7 +147,7 @@ def _substring(text: str, position: int, length: int | None = None) -> str:
     else:
         start = 0
     # A start before the text counts against the length: substring('abc', -5, 3) is 'a'.
-    end = len(text) if length is None else start + length
+    end = start + length
     return text[max(start, 0) : max(end, 0)]
 
 
@@ -89,41 +188,36 @@ def _rpad(text: str, length: int, pad: str = " ") -> str:
     return text[: max(length, 0)] + _padding(text, length, pad)
 
 
-def _trim(text: str, characters: str = " ") -> str:
-    return text.strip(characters) if characters else text
+def _trimming(strip: Callable[[str, str], str]) -> Callable[..., str]:
+    """With two arguments the characters come first, as in Spark: ltrim('x', 'xxa') is 'a'."""
 
+    def trim(first: str, text: str | None = None) -> str:
+        if text is None:
+            return strip(first, " ")
+        return strip(text, first) if first else text
 
-def _ltrim(text: str, characters: str = " ") -> str:
-    return text.lstrip(characters) if characters else text
-
-
-def _rtrim(text: str, characters: str = " ") -> str:
-    return text.rstrip(characters) if characters else text
+    return trim
 
 
 def _instr(text: str, part: str) -> int:
     return text.find(part) + 1
 
 
-def _contains(text: str, part: str) -> bool:
-    return part in text
-
-
 STRINGS = (
-    Builtin("concat", _resolve_concat, _concat),
+    Builtin("concat", _resolve_concat, _concat, strict=False),
     Builtin("lower", takes(TEXT, returns=STRING), plain(str.lower)),
     Builtin("upper", takes(TEXT, returns=STRING), plain(str.upper)),
     Builtin("length", takes(TEXT, returns=INT), plain(len)),
-    Builtin("substring", takes(TEXT, INTEGER, INTEGER, optional=1, returns=STRING), plain(_substring)),
-    Builtin("left", takes(TEXT, INTEGER, returns=STRING), plain(_left)),
-    Builtin("right", takes(TEXT, INTEGER, returns=STRING), plain(_right)),
-    Builtin("trim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trim)),
-    Builtin("ltrim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_ltrim)),
-    Builtin("rtrim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_rtrim)),
+    Builtin("substring", takes(TEXT, COUNT, COUNT, optional=1, returns=STRING), plain(_substring)),
+    Builtin("left", takes(TEXT, COUNT, returns=STRING), plain(_left)),
+    Builtin("right", takes(TEXT, COUNT, returns=STRING), plain(_right)),
+    Builtin("trim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trimming(str.strip)), last_first=True),
+    Builtin("ltrim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trimming(str.lstrip)), last_first=True),
+    Builtin("rtrim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trimming(str.rstrip)), last_first=True),
     Builtin("replace", takes(TEXT, TEXT, TEXT, optional=1, returns=STRING), plain(_replace)),
-    Builtin("lpad", takes(TEXT, INTEGER, TEXT, optional=1, returns=STRING), plain(_lpad)),
-    Builtin("rpad", takes(TEXT, INTEGER, TEXT, optional=1, returns=STRING), plain(_rpad)),
-    Builtin("repeat", takes(TEXT, INTEGER, returns=STRING), plain(_repeat)),
+    Builtin("lpad", takes(TEXT, COUNT, TEXT, optional=1, returns=STRING), plain(_lpad)),
+    Builtin("rpad", takes(TEXT, COUNT, TEXT, optional=1, returns=STRING), plain(_rpad)),
+    Builtin("repeat", takes(TEXT, COUNT, returns=STRING), plain(_repeat)),
     Builtin(
         "reverse",
         takes(TEXT_OR_ARRAY, returns=lambda arguments: arguments[0]),
@@ -132,5 +226,5 @@ STRINGS = (
     Builtin("instr", takes(TEXT, TEXT, returns=INT), plain(_instr)),
     Builtin("startswith", takes(TEXT, TEXT, returns=BOOLEAN), plain(str.startswith)),
     Builtin("endswith", takes(TEXT, TEXT, returns=BOOLEAN), plain(str.endswith)),
-    Builtin("contains", takes(TEXT, TEXT, returns=BOOLEAN), plain(_contains)),
+    Builtin("contains", takes(TEXT, TEXT, returns=BOOLEAN), plain(operator.contains)),
 )

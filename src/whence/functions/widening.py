@@ -5,19 +5,18 @@ INT < BIGINT < DECIMAL < DOUBLE      DATE < TIMESTAMP      NULL < every type    
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeGuard
 
-from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, TIMESTAMP, ArrayType, DecimalType, Type
+from whence.model.types import BY_NAME, DOUBLE, NULL, ArrayType, DecimalType, IntegerType, Type
+from whence.model.types.decimals import MAX_PRECISION
 
-MAX_PRECISION = 38
 # Spark gives up fraction digits of a product or quotient that is too wide, but never below these.
 MIN_ADJUSTED_SCALE = 6
 
-_AS_DECIMAL = {INT: DecimalType(10, 0), BIGINT: DecimalType(20, 0)}
 
-
-def is_integer(kind: Type) -> bool:
-    return kind in _AS_DECIMAL
+def is_integer(kind: Type) -> TypeGuard[IntegerType]:
+    return isinstance(kind, IntegerType)
 
 
 def is_exact(kind: Type) -> bool:
@@ -31,7 +30,10 @@ def is_number(kind: Type) -> bool:
 
 def as_decimal(kind: Type) -> DecimalType:
     """The DECIMAL that holds every value of an exact type."""
-    return kind if isinstance(kind, DecimalType) else _AS_DECIMAL[kind]
+    if isinstance(kind, DecimalType):
+        return kind
+    assert isinstance(kind, IntegerType)
+    return DecimalType(kind.digits, 0)
 
 
 def adjusted(precision: int, scale: int) -> DecimalType:
@@ -61,7 +63,20 @@ def fits(source: Type, target: Type) -> bool:
     if isinstance(target, DecimalType) and is_exact(source):
         given = as_decimal(source)
         return given.scale <= target.scale and given.precision - given.scale <= target.precision - target.scale
-    return (source, target) in ((INT, BIGINT), (DATE, TIMESTAMP))
+    return target in _chain(source)
+
+
+def _chain(kind: Type) -> Iterator[Type]:
+    """The type, and those that hold all of its values, one after the other."""
+    yield kind
+    while kind.wider is not None:
+        kind = BY_NAME[kind.wider]
+        yield kind
+
+
+def _longer(left: Type, right: Type) -> Type | None:
+    """The one of them whose values include those of the other."""
+    return right if right in _chain(left) else left if left in _chain(right) else None
 
 
 def _wider(left: Type | None, right: Type) -> Type | None:
@@ -74,14 +89,16 @@ def _wider(left: Type | None, right: Type) -> Type | None:
         return None if element is None else ArrayType(element)
     if is_number(left) and is_number(right):
         return _wider_number(left, right)
-    return TIMESTAMP if {left, right} == {DATE, TIMESTAMP} else None
+    return _longer(left, right)
 
 
 def _wider_number(left: Type, right: Type) -> Type:
     if DOUBLE in (left, right):
         return DOUBLE
     if is_integer(left) and is_integer(right):
-        return BIGINT
+        longer = _longer(left, right)
+        assert longer is not None
+        return longer
     a, b = as_decimal(left), as_decimal(right)
     scale = max(a.scale, b.scale)
     integral = max(a.precision - a.scale, b.precision - b.scale)

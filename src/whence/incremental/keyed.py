@@ -1,6 +1,6 @@
 """Relations with a key: their rows are found by it, and a change says what becomes of the row of each key.
 
-A row has a hash that Python works out anew each time, from all its values. A key is a value or two of them, and of rows
+A row has a hash that Python computes again each time, from all its values. A key is a value or two of them, and of rows
 that have one nothing else needs to be hashed.
 """
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whence.functions.typing import Typed
+from whence.analysis.typed_rules import TypedRule
+from whence.functions.types import Typed
+from whence.model.rules import Atom, Literal, Negation
 from whence.model.terms import Term
 from whence.model.types import Type
 
@@ -88,7 +90,16 @@ class Plan:
     has every variable that occurs in a step, which are more than those of the rule.
     """
 
+    rule: TypedRule
     steps: tuple[Step, ...]
     slots: Mapping[str, int]
     counts: tuple[int, ...]
     types: Mapping[str, Typed]
+
+
+def relation_of(literal: Literal) -> str | None:
+    """The relation that a literal reads, if it reads any."""
+    match literal:
+        case Atom(relation=relation) | Negation(atom=Atom(relation=relation)):
+            return relation
+    return None

@@ -1,13 +1,16 @@
-"""A program: relations and the rules that define some of them."""
+"""Programs and statements: relations and the rules that define some of them, and what a script asks for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
 
 from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.span import Span
-from whence.model.types import Type
+from whence.model.span import Located
+from whence.model.types import Row, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +22,12 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
-class Directive:
+class Directive(Located):
     """`.input link(filename="links.csv")` or `.output reachable`."""
 
     kind: str
     relation: str
     parameters: tuple[tuple[str, str], ...] = ()
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +40,89 @@ class Program:
     relations: tuple[Relation, ...] = ()
     rules: tuple[Rule, ...] = ()
     directives: tuple[Directive, ...] = ()
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Relations by name, the names of those that are views, and registered functions by lower-case name."""
+
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    views: frozenset[str] = frozenset()
+    functions: Mapping[str, Signature] = field(default_factory=dict)
+
+    @cached_property
+    def _lower(self) -> Mapping[str, Relation]:
+        return {name.lower(): relation for name, relation in self.relations.items()}
+
+    def find(self, name: str) -> Relation | None:
+        """The relation of that name. Letter case does not matter, and no two names differ in it alone."""
+        return self._lower.get(name.lower())
+
+    def extended(self, relations: Mapping[str, Relation], views: Iterable[str]) -> Catalog:
+        """With new relations, in no more steps than there are of them."""
+        catalog = Catalog({**self.relations, **relations}, self.views.union(views), self.functions)
+        lower = {name.lower(): relation for name, relation in relations.items()}
+        vars(catalog)["_lower"] = {**self._lower, **lower}
+        return catalog
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable(Located):
+    relation: Relation
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView(Located):
+    """`definition` holds the view's relation last, and before it the auxiliary ones that its query needed."""
+
+    name: str
+    definition: Program
+    replace: bool = False
+    if_not_exists: bool = False
+    materialized: bool = False
+    notices: tuple[str, ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Located):
+    kind: str
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InsertValues(Located):
+    relation: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InsertQuery(Located):
+    """The rows of the last relation of `query`, evaluated now, go into `relation`."""
+
+    relation: str
+    query: Program
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteWhere(Located):
+    """The rows of the last relation of `query`, evaluated now, leave `relation`, every copy of them."""
+
+    relation: str
+    query: Program
+
+
+Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A registered function: what rules know of it, and what it does."""
+
+    signature: Signature
+    python: Callable[..., object]
+
+
+# By lower-case name.
+Functions: TypeAlias = Mapping[str, Function]

@@ -1,19 +1,22 @@
-"""What a relation looks like: columns, key, and which of its rows live how long."""
+"""What a relation looks like: columns and their values, key, and which of its rows live how long."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from whence.model.span import Span
-from whence.model.types import Type
+from whence.errors import DataError, shown
+from whence.model.span import Located
+from whence.model.types import MisfitError, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Column(Located):
     name: str
     type: Type
     nullable: bool = True
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class RowWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Located):
     """The schema of a base table or a view.
 
     `distinct` tells a set from a bag: a key makes a table a set, DISTINCT or UNION a view, and Datalog relations
@@ -51,7 +54,6 @@ class Relation:
     ttl: TimeToLive | None = None
     window: RowWindow | None = None
     properties: tuple[tuple[str, str], ...] = ()
-    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
     def __hash__(self) -> int:
         # What is worked out for a relation is remembered by it, and hashing all its columns would cost as much.
@@ -77,3 +79,84 @@ def owner(relation: str) -> str:
 
 def is_auxiliary(relation: str) -> bool:
     return AUXILIARY_MARK in relation
+
+
+def relation_named(relation: str) -> str:
+    """A relation in a message."""
+    return f"a subquery of {owner(relation)!r}" if is_auxiliary(relation) else repr(relation)
+
+
+# In microseconds, largest first, as durations are written. No months: they have no fixed length.
+DURATION_UNITS = {
+    "week": 7 * 24 * 3600 * 10**6,
+    "day": 24 * 3600 * 10**6,
+    "hour": 3600 * 10**6,
+    "minute": 60 * 10**6,
+    "second": 10**6,
+    "millisecond": 10**3,
+    "microsecond": 1,
+}
+_DURATION = re.compile(r"\s*(?:\d{1,15}\s*[a-zA-Z]+\s*)+")
+_PART = re.compile(r"(\d+)\s*([a-zA-Z]+)")
+
+
+def duration(text: str) -> int | None:
+    """The microseconds of `10 minutes`, `1 hour 30 seconds`; None where the text is no duration."""
+    parts = [(int(number), unit.lower().removesuffix("s")) for number, unit in _PART.findall(text)]
+    if not _DURATION.fullmatch(text) or any(unit not in DURATION_UNITS for _, unit in parts):
+        return None
+    return sum(number * DURATION_UNITS[unit] for number, unit in parts)
+
+
+def duration_text(microseconds: int) -> str:
+    """The duration in the largest unit that divides it."""
+    unit, size = next(found for found in DURATION_UNITS.items() if microseconds % found[1] == 0)
+    count = microseconds // size
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+
+
+# Most values are already as their column holds them, and that is quick to see.
+
+
+def reader(column: Column) -> Callable[[object], Value]:
+    """What `check_value` does for this column, quicker for values that need no change."""
+    is_plain = column.type.is_plain
+
+    def read(value: object) -> Value:
+        return value if is_plain(value) else check_value(value, column)  # type: ignore[return-value]
+
+    return read
+
+
+def column_reader(column: Column) -> Callable[[Sequence[object]], Sequence[Value]]:
+    """What `check_value` does, for many values at once. Values of which none needs a change come back as they are."""
+    read = reader(column)
+    plain, are_plain = column.type.python, column.type.are_plain
+    with_null = {plain, type(None)}
+
+    def read_all(values: Sequence[Any]) -> Sequence[Value]:
+        classes = set(map(type, values))
+        some = values
+        if column.nullable and classes == with_null:
+            some = [value for value in values if value is not None]
+            classes = {plain}
+        if classes == {plain} and are_plain(some):
+            return values
+        return [read(value) for value in values]
+
+    return read_all
+
+
+def check_value(value: object, column: Column) -> Value:
+    """The value as the column holds it; raises DataError where it does not fit."""
+    if value is None:
+        if column.nullable:
+            return None
+        raise DataError(f"column {column.name!r} is NOT NULL, and the value is NULL")
+    try:
+        return column.type.accept(value)
+    except MisfitError as misfit:
+        raise DataError(
+            f"column {column.name!r} is {column.type}, and {shown(value)} does not fit: {misfit.reason}",
+            hint=misfit.hint,
+        ) from None

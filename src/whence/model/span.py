@@ -8,7 +8,7 @@ from functools import cached_property
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text and the name it goes by in messages: a file, or `<sql>` and `<rules>` for strings."""
 
     name: str
@@ -32,9 +32,13 @@ class Source:
 class Span:
     """Characters [start, end) of a source."""
 
-    source: Source
+    source: SourceText
     start: int
     end: int
+
+    def __str__(self) -> str:
+        """`links.dl:3:7`."""
+        return f"{self.source.name}:{self.line}:{self.column}"
 
     @property
     def line(self) -> int:
@@ -53,3 +57,10 @@ class Span:
     @property
     def _line_index(self) -> int:
         return bisect_right(self.source.line_starts, self.start) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """What came from a text, and where. Two of the same meaning are equal wherever they stand."""
+
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)

@@ -6,9 +6,12 @@ import datetime
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NewType, TypeAlias
 
 from whence.model.types import Row, Value
+
+# Which commit: a number that grows by one with each, 0 before the first.
+Version = NewType("Version", int)
 
 # How often each row comes (positive) or goes (negative): a Z-relation.
 Delta: TypeAlias = Mapping[Row, int]
@@ -47,7 +50,7 @@ class Update:
 class Commit:
     """One atomic change and what it did. `inserted` and `deleted` count rows per relation, views included."""
 
-    version: int
+    version: Version
     timestamp: datetime.datetime
     inserted: Mapping[str, int]
     deleted: Mapping[str, int]

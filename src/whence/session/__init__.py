@@ -1,1 +1,1 @@
-"""What a database is made of, one idea per file; `whence.database` puts it together."""
+"""What a database is made of, one idea per file; `whence.database.database` puts it together."""

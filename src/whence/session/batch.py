@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Protocol, Self
 
-from whence.errors import DataError, StateError
+from whence.errors import StateError
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit
-from whence.session.draft import Draft
-from whence.sources.rows import read_rows
+from whence.session.draft import Delete, Draft, Insert, ignores_missing
+from whence.session.lifetimes import Clock
+from whence.sources.source import read_rows
 
 
-@dataclass(frozen=True, slots=True)
-class Insert:
-    relation: Relation
-    rows: list[Row]
+class BulkInput(Protocol):
+    """Takes the answers of queries into tables as a whole; None for one whose rows have to be looked at one by one."""
 
-    def add_to(self, draft: Draft) -> None:
-        draft.table(self.relation).insert(self.rows)
+    def inserting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
+        """All rows come, with their copies."""
 
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    relation: Relation
-    rows: list[Row]
-    ignore_missing: bool
-
-    def add_to(self, draft: Draft) -> None:
-        draft.table(self.relation).delete(self.rows, ignore_missing=self.ignore_missing)
+    def removing(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
+        """All rows go, with all copies that the table has."""
 
 
 class Batch:
@@ -70,9 +61,3 @@ class Batch:
         self._open = False
         if kind is None:
             self.commit = self._commit(self._changes)
-
-
-def ignores_missing(missing: str) -> bool:
-    if missing not in ("error", "ignore"):
-        raise DataError(f'missing is "error" or "ignore", not {missing!r}')
-    return missing == "ignore"

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from operator import is_
 
 from whence.analysis.analyze import Analysis, analyze
-from whence.engines.engine import Functions
+from whence.analysis.comparisons import Pairings
+from whence.analysis.existence import with_existence_tests
 from whence.errors import DataError, UnknownNameError, did_you_mean
-from whence.model.catalog import Catalog
-from whence.model.program import Program, Signature
-from whence.model.rules import Atom, Negation, Rule, rule_terms
+from whence.model.program import Catalog, Functions, Program, Signature
+from whence.model.rules import Rule
 from whence.model.schema import Relation, is_auxiliary, owner
-from whence.model.terms import Call, walk
+from whence.session.functions import WaitingViews
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Definitions:
     views: frozenset[str] = frozenset()
     functions: Functions = field(default_factory=dict)
 
-    @property
+    @cached_property
     def relations(self) -> Mapping[str, Relation]:
         return self.analysis.relations
 
@@ -35,25 +36,41 @@ class Definitions:
     @cached_property
     def differential(self) -> frozenset[str]:
         """The relations with rules that take away, whose counts can fall below zero."""
-        return frozenset(rule.head.relation for rule in self.rules if rule.sign < 0)
+        return _differential(self.rules)
+
+    @cached_property
+    def auxiliary(self) -> frozenset[str]:
+        """The relations that users do not know of."""
+        return frozenset(filter(is_auxiliary, self.relations))
+
+    @cached_property
+    def waiting(self) -> WaitingViews:
+        """The views that wait for a function."""
+        return WaitingViews(self.analysis, self.functions)
 
     @property
     def signatures(self) -> dict[str, Signature]:
         return {name: function.signature for name, function in self.functions.items()}
 
-    @property
-    def visible(self) -> dict[str, Relation]:
-        """The relations that users know of."""
-        return {name: relation for name, relation in self.relations.items() if not is_auxiliary(name)}
-
+    @cached_property
     def catalog(self) -> Catalog:
-        return Catalog(self.visible, frozenset(filter(self.visible.__contains__, self.views)), self.signatures)
+        """The relations that users know of, and functions."""
+        visible = _visible(self.relations)
+        return Catalog(visible, self.views.intersection(visible), self.signatures)
+
+    @property
+    def visible(self) -> Mapping[str, Relation]:
+        """The relations that users know of."""
+        return self.catalog.relations
+
+    @cached_property
+    def tables(self) -> Mapping[str, Relation]:
+        """The base tables, the only kind of relation that takes changes."""
+        return {name: relation for name, relation in self.visible.items() if name not in self.views}
 
     def find(self, name: str) -> Relation | None:
-        """The visible relation of that name. Letter case does not matter, and no two names differ in it alone."""
-        if name in self.relations and not is_auxiliary(name):
-            return self.relations[name]
-        return next((found for known, found in self.visible.items() if known.lower() == name.lower()), None)
+        """The visible relation of that name, in any letter case."""
+        return self.catalog.find(name)
 
     def relation(self, name: object) -> Relation:
         """The relation of that name, which must exist."""
@@ -68,10 +85,12 @@ class Definitions:
         return found
 
     def table(self, name: object) -> Relation:
-        """The base table of that name, the only kind of relation that takes changes."""
+        """The base table of that name, which must exist."""
+        if isinstance(name, str) and name in self.tables:
+            return self.tables[name]
         relation = self.relation(name)
         if relation.name in self.views:
-            tables = sorted(self._tables_under(relation.name))
+            tables = sorted(self.below({relation.name}) - self.views)
             raise DataError(
                 f"{relation.name!r} is a view, and its rows follow from its definition",
                 hint=f"change the tables it reads: {', '.join(tables)}" if tables else None,
@@ -84,32 +103,50 @@ class Definitions:
 
     def dependents(self, name: str) -> list[str]:
         """The other views that read a relation."""
-        readers = {owner(rule.head.relation) for rule in self.rules if any(owner(read) == name for read in reads(rule))}
+        readers = {owner(rule.head.relation) for rule in self.rules if any(owner(read) == name for read in rule.reads)}
         return sorted(readers - {name})
+
+    def below(self, names: set[str]) -> set[str]:
+        """The relations and all that they read, directly or not, by the names that users know."""
+        todo, seen = list(names), set(names)
+        while todo:
+            for rule in self.rules_of(todo.pop()):
+                new = {owner(read) for read in rule.reads} - seen
+                seen |= new
+                todo += new
+        return seen
 
     def calling(self, function: str) -> list[str]:
         """The views that call a function."""
-        return sorted({owner(rule.head.relation) for rule in self.rules if function in calls(rule)})
+        return sorted({owner(rule.head.relation) for rule in self.rules if function in rule.calls})
 
     def adding(self, relations: Iterable[Relation], rules: tuple[Rule, ...], views: Iterable[str]) -> Definitions:
         """With more relations, and rules for no others than those.
 
         Nothing that was there reads them, so they are analyzed alone: a script of many views takes linear time.
         """
-        read = {name for rule in rules for name in reads(rule) if name in self.relations}
-        part = analyze(Program((*(self.relations[name] for name in read), *relations), rules), self.signatures)
+        read = {name for rule in rules for name in rule.reads if name in self.relations}
+        part = self._analyzed(Program(tuple(self.relations[name] for name in read)), relations, rules)
         merged = {**self.relations, **part.relations}
-        new = (component for component in part.components if read.isdisjoint(component.relations))
-        return replace(
+        new = tuple(component for component in part.components if read.isdisjoint(component.relations))
+        components = (*self.analysis.components, *new)
+        added = {name: relation for name, relation in part.relations.items() if name not in read}
+        more = {*views, *filter(is_auxiliary, added)}
+        after = replace(
             self,
             analysis=Analysis(
-                Program(tuple(merged.values()), self.rules + rules),
+                Program(tuple(merged.values()), self.rules + part.program.rules),
                 merged,
-                (*self.analysis.components, *new),
-                part.notices,
+                components,
+                (*part.notices, *(each.notice for each in Pairings(components, merged).of(new))),
             ),
-            views=self.views.union(views),
+            views=self.views | more,
         )
+        # What follows from all definitions follows from those that were there, and these.
+        visible = _visible(added)
+        vars(after)["catalog"] = self.catalog.extended(visible, more.intersection(visible))
+        vars(after)["differential"] = self.differential | _differential(rules)
+        return after
 
     def without(self, name: str) -> Definitions:
         """Without a relation that no other reads, and what serves it."""
@@ -125,34 +162,38 @@ class Definitions:
     def replacing(self, name: str, definition: Program) -> Definitions:
         """With another definition for a view that others may read."""
         kept = self.without(name)
-        relations = (*kept.relations.values(), *definition.relations)
-        return replace(
-            kept,
-            analysis=analyze(Program(relations, kept.rules + definition.rules), self.signatures),
-            views=kept.views.union(relation.name for relation in definition.relations),
+        analysis = self._analyzed(kept.analysis.program, definition.relations, definition.rules)
+        views = kept.views.union(known for known in analysis.relations if owner(known) == name)
+        new = (component for component in analysis.components if owner(component.relations[0]) == name)
+        pairings = Pairings(analysis.components, analysis.relations).of(new)
+        notices = (*analysis.notices, *(each.notice for each in pairings))
+        return replace(kept, analysis=replace(analysis, notices=notices), views=views)
+
+    def _analyzed(self, known: Program, relations: Iterable[Relation], rules: tuple[Rule, ...]) -> Analysis:
+        """New relations and rules beside what is known. What is wrong is said of the rules as they were written."""
+        whole = analyze(Program((*known.relations, *relations), known.rules + rules), self.signatures)
+        together = {name: each.relations for each in whole.components if each.recursive for name in each.relations}
+        tests = with_existence_tests(rules, whole.relations, together)
+        if not tests.relations:
+            return whole
+        return analyze(
+            Program((*whole.program.relations, *tests.relations), known.rules + tests.rules), self.signatures
         )
 
-    def _tables_under(self, view: str) -> set[str]:
-        """The base tables that a view reads, directly or through other views."""
-        read_by: dict[str, set[str]] = {}
-        for rule in self.rules:
-            read_by.setdefault(rule.head.relation, set()).update(reads(rule))
-        todo, seen = [view], {view}
-        while todo:
-            for name in read_by.get(todo.pop(), set()) - seen:
-                seen.add(name)
-                todo.append(name)
-        return seen - self.views
+
+def _visible(relations: Mapping[str, Relation]) -> dict[str, Relation]:
+    return {name: relation for name, relation in relations.items() if not is_auxiliary(name)}
 
 
-def reads(rule: Rule) -> Iterator[str]:
-    for literal in rule.body:
-        if isinstance(literal, Atom):
-            yield literal.relation
-        elif isinstance(literal, Negation):
-            yield literal.atom.relation
+def _differential(rules: Iterable[Rule]) -> frozenset[str]:
+    return frozenset(rule.head.relation for rule in rules if rule.sign < 0)
 
 
-def calls(rule: Rule) -> set[str]:
-    """The functions that a rule calls."""
-    return {inner.function for term in rule_terms(rule) for inner in walk(term) if isinstance(inner, Call)}
+def renewed(before: Definitions, after: Definitions) -> list[str]:
+    """Relations that are gone, or are others under the same name: what is kept beside their rows goes too."""
+    if after is before:
+        return []
+    now = after.relations
+    if all(map(is_, map(now.get, before.relations), before.relations.values())):
+        return []
+    return [name for name, old in before.relations.items() if name not in now or now[name].columns != old.columns]

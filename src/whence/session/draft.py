@@ -1,37 +1,107 @@
-"""Changes to base tables that are to become one commit: each sees those before it, and nothing has happened yet."""
+"""Changes that are to become one commit, checked against the tables that they change."""
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from operator import itemgetter
-from typing import TypeAlias
+from functools import cached_property, lru_cache
+from itertools import compress
+from operator import itemgetter, ne
+from typing import NamedTuple, TypeAlias
 
-from whence.errors import DataError, Hint, Way
-from whence.incremental.keyed import KNOWN_RELATIONS, Key, key_positions
+from whence.errors import DataError, Hint, NextStep
+from whence.incremental.keyed import KNOWN_RELATIONS, Key, KeyedDelta, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
-from whence.session.clock import Clock
-from whence.session.keyed import KeyedChanges
-from whence.session.lifetimes import Arrival, Departure, expiry
+from whence.session.lifetimes import Arrival, Clock, Departure, expiry
 from whence.session.windows import Window, WindowDraft
-from whence.sources.columns import listed
-from whence.sources.rows import row_text
+from whence.sources.rows import listed, row_text
 
-__all__ = ["ROW", "Contents", "Draft", "Key", "Place", "TableDraft", "key_of"]
+
+class KeyedChanges:
+    """By key that was touched, the row it has by now, or None; and the row that `stored` has for it, if it has one.
+
+    Many rows at once are handled as a whole: whether all of them can come or go is seen without looking at each.
+    """
+
+    def __init__(self, relation: Relation, stored: Mapping[Key, Row], key_of: Callable[[Row], Key]) -> None:
+        self.after: dict[Key, Row | None] = {}
+        self._positions = key_positions(relation)
+        self._stored = stored
+        self._key_of = key_of
+        self._before: dict[Key, Row] = {}
+        self._delta: KeyedDelta | None = None
+
+    def holder(self, row: Row) -> Row | None:
+        """The row that by now has this one's key."""
+        key = self._key_of(row)
+        return self.after[key] if key in self.after else self._stored.get(key)
+
+    def take(self, row: Row) -> None:
+        """A row comes, and nothing holds its key."""
+        self._delta = None
+        self.after[self._key_of(row)] = row
+
+    def free(self, row: Row) -> None:
+        """A row goes, which holds its key."""
+        self._delta = None
+        key = self._key_of(row)
+        if key not in self.after:
+            # Of two equal rows, the one that is stored has its values at hand.
+            self._before[key] = self._stored[key]
+        self.after[key] = None
+
+    def take_all(self, rows: Sequence[Row]) -> bool:
+        """Let all rows come if each of them has a key that is free, and none the key of another."""
+        coming = dict(zip(map(self._key_of, rows), rows, strict=True))
+        after, stored = self.after, self._stored
+        holders = [after[key] if key in after else stored.get(key) for key in coming]
+        if len(coming) != len(rows) or holders.count(None) != len(holders):
+            return False
+        self._delta = None
+        after.update(coming)
+        return True
+
+    def free_all(self, rows: list[Row]) -> bool:
+        """Let all rows go if they are the ones that are stored, none is there twice, and no key was touched before."""
+        going = dict.fromkeys(map(self._key_of, rows))
+        if len(going) != len(rows) or not self.after.keys().isdisjoint(going):
+            return False
+        holders = {key: row for key, row in zip(going, map(self._stored.get, going), strict=True) if row is not None}
+        if list(holders.values()) != rows:
+            return False
+        self._delta = None
+        self._before.update(holders)
+        self.after.update(going)
+        return True
+
+    @property
+    def delta(self) -> KeyedDelta:
+        """What has changed. A row that went and came again has not."""
+        if self._delta is None:
+            before, after = list(map(self._before.get, self.after)), list(self.after.values())
+            differ = list(map(ne, before, after))
+            self._delta = KeyedDelta(
+                self._positions,
+                list(compress(self.after, differ)),
+                list(compress(before, differ)),
+                list(compress(after, differ)),
+            )
+        return self._delta
+
 
 # What a row goes by in a message, by its index.
 Place: TypeAlias = Callable[[int], str]
 ROW: Place = "rows[{}]".format
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class TableContents(NamedTuple):
     """A table as it is now.
 
-    `keys` finds the row of a key, and is empty for a table without one; `window` is None for a table without one.
+    `counts` finds the rows of a table without a key, and `keys` those of one with a key, by it; the other one is empty.
+    `window` is None for a table without one.
     """
 
     relation: Relation
@@ -40,23 +110,37 @@ class Contents:
     window: Window | None
 
 
+class Passage:
+    """When the rows of a draft arrive, and how many copies `expired` or were `evicted` from windows.
+
+    Tables have this of their draft and not the draft itself: with a way back to it, every commit would leave a cycle,
+    and with it its rows, to Python's collector.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.expired = 0
+        self.evicted = 0
+
+    @cached_property
+    def now(self) -> datetime.datetime:
+        """All rows of a commit arrive at once."""
+        return self.clock.now
+
+
 class TableDraft:
     """The changes to one table."""
 
-    def __init__(self, contents: Contents, clock: Clock) -> None:
+    def __init__(self, contents: TableContents, passage: Passage) -> None:
         self.contents = contents
         self.relation = contents.relation
-        self.clock = clock
-        # All rows of a commit arrive at once.
-        self.now = clock.now
+        self._passage = passage
         # What was changed: by key, or by row in a table without one.
         self._counts: dict[Row, int] = {}
         key = key_of(self.relation)
         self._keyed = None if key is None else KeyedChanges(self.relation, contents.keys, key)
         self.events: list[Arrival | Departure] = []
         self.window = None if contents.window is None else WindowDraft(contents.window, self.relation)
-        self.expired = 0
-        self.evicted = 0
         self._place = ROW
         self._is_plain = self.relation.ttl is None and self.window is None
 
@@ -81,9 +165,9 @@ class TableDraft:
         if self._keyed is not None and self._is_plain and self._keyed.take_all(rows):
             return
         for index, row in enumerate(rows):
-            leaves = None if self.relation.ttl is None else expiry(self.relation, row, self.now)
-            if self.clock.has_passed(leaves):
-                self.expired += 1
+            leaves = None if self.relation.ttl is None else expiry(self.relation, row, self._passage.now)
+            if self._passage.clock.has_passed(leaves):
+                self._passage.expired += 1
                 continue
             is_there = self._is_there(row, index)
             if leaves is not None:
@@ -112,12 +196,12 @@ class TableDraft:
         """Rows whose time has come leave."""
         for row, copies in due.items():
             self.remove(row, copies)
-            self.expired += copies
+            self._passage.expired += copies
 
     def _make_room(self, oldest: Row | None) -> None:
         if oldest is not None:
             self._leave(oldest, 1)
-            self.evicted += 1
+            self._passage.evicted += 1
 
     def _leave(self, row: Row, copies: int) -> None:
         self._add(row, -copies)
@@ -147,7 +231,7 @@ class TableDraft:
     def _missing(self, row: Row, index: int) -> DataError:
         return DataError(
             f"{self._place(index)} is not in {self.relation.name!r}, so it cannot be deleted: {row_text(row)}",
-            hint=Hint("{} passes over rows that are not there", (Way("option", 'missing="ignore"'),)),
+            hint=Hint("{} passes over rows that are not there", (NextStep("option", 'missing="ignore"'),)),
         )
 
     def _conflict(self, row: Row, holder: Row, index: int) -> DataError:
@@ -162,27 +246,24 @@ class TableDraft:
 class Draft:
     """The changes to all tables."""
 
-    def __init__(self, contents: Callable[[Relation], Contents], clock: Clock) -> None:
-        self.clock = clock
+    def __init__(self, contents: Callable[[Relation], TableContents], clock: Clock) -> None:
+        self.passage = Passage(clock)
         self.tables: dict[str, TableDraft] = {}
         self._contents = contents
 
     def table(self, relation: Relation) -> TableDraft:
         if relation.name not in self.tables:
-            self.tables[relation.name] = TableDraft(self._contents(relation), self.clock)
+            self.tables[relation.name] = TableDraft(self._contents(relation), self.passage)
         return self.tables[relation.name]
 
     @property
     def update(self) -> Update:
-        return Update({name: table.delta for name, table in self.tables.items() if table.delta})
-
-    @property
-    def expired(self) -> int:
-        return sum(table.expired for table in self.tables.values())
-
-    @property
-    def evicted(self) -> int:
-        return sum(table.evicted for table in self.tables.values())
+        deltas = {}
+        for name, table in self.tables.items():
+            delta = table.delta
+            if delta:
+                deltas[name] = delta
+        return Update(deltas)
 
 
 @lru_cache(maxsize=KNOWN_RELATIONS)
@@ -191,3 +272,28 @@ def key_of(relation: Relation) -> Callable[[Row], Key] | None:
     if not relation.key:
         return None
     return itemgetter(*key_positions(relation))
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    relation: Relation
+    rows: list[Row]
+
+    def add_to(self, draft: Draft) -> None:
+        draft.table(self.relation).insert(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    relation: Relation
+    rows: list[Row]
+    ignore_missing: bool
+
+    def add_to(self, draft: Draft) -> None:
+        draft.table(self.relation).delete(self.rows, ignore_missing=self.ignore_missing)
+
+
+def ignores_missing(missing: str) -> bool:
+    if missing not in ("error", "ignore"):
+        raise DataError(f'missing is "error" or "ignore", not {missing!r}')
+    return missing == "ignore"

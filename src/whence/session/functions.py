@@ -1,23 +1,135 @@
-"""Python functions that a user registers for SQL and rules."""
+"""Python functions that a user registers for SQL and rules, and the views that wait for one.
+
+Python code cannot be stored, so a database that is opened again has to be given its functions again. Until then the
+views that call one have no rows, and the tables below them stand still.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
-from whence.engines.engine import Function
-from whence.errors import DuplicateNameError, StateError, TypeMismatchError
+from whence.analysis.analyze import Analysis
+from whence.errors import DuplicateNameError, Hint, NextStep, StateError, TypeMismatchError
 from whence.functions.builtin import BUILTINS
-from whence.lang.sql.types import to_type
-from whence.model.program import Signature
+from whence.model.program import Function, Functions, Program, Signature
+from whence.model.rules import Rule
+from whence.model.schema import owner
 from whence.model.terms import AGGREGATES
 from whence.model.types import Type
-from whence.session.definitions import Definitions
-from whence.session.waiting import is_missing
+from whence.model.updates import Update
+
+if TYPE_CHECKING:
+    from whence.session.definitions import Definitions
+
+
+class _Missing:
+    """Stands for a function that is known by its signature only."""
+
+    def __call__(self, *_: object) -> object:
+        raise AssertionError("views that call a missing function are not evaluated")
+
+
+def missing_function(signature: Signature) -> Function:
+    return Function(signature, _Missing())
+
+
+def is_missing(function: Function) -> bool:
+    return isinstance(function.python, _Missing)
+
+
+class MissingFunctions(NamedTuple):
+    """Why a view waits: what it calls, itself or through a view it reads."""
+
+    view: str
+    function: Signature
+
+
+class WaitingViews:
+    """The views of a program that cannot be computed yet, and what is refused because of them. Mostly there are none.
+
+    `computable` is the program without them, which is what an engine gets.
+    """
+
+    def __init__(self, analysis: Analysis, functions: Functions) -> None:
+        self._analysis = analysis
+        self.views = _waiting(analysis, functions)
+        self._tables = _tables_under(analysis, self.views) if self.views else {}
+        self.computable = _without(analysis, self.views) if self.views else analysis
+
+    def check_reading(self, relation: str) -> None:
+        """A view that waits says what it waits for."""
+        _check((relation,), self.views)
+
+    def check_change(self, update: Update) -> None:
+        """The tables below stand still."""
+        _check(update.deltas, self._tables)
+
+    def check_definitions(self, after: WaitingViews) -> None:
+        """Views that wait may be dropped. What a new or another definition changes could not be told."""
+        concerned = {**self.views, **after.views}
+        if concerned:
+            old, new = _rules(self._analysis, concerned), _rules(after._analysis, concerned)
+            changed = (name for name in concerned if name in after._analysis.relations and old[name] != new[name])
+            _check(changed, concerned)
+
+
+def _check(names: Iterable[str], lacking: Mapping[str, MissingFunctions]) -> None:
+    for name in names:
+        if name in lacking:
+            view, function = lacking[name]
+            raise StateError(
+                f"view {view!r} calls function {function.name!r}, which has to be registered again "
+                f"before {owner(name)!r} can be used",
+                hint=Hint("{} does that", (_registering(function),)),
+            )
+
+
+def _registering(function: Signature) -> NextStep:
+    return NextStep("function", f'db.function("{function.name}", ..., returns="{function.returns}")')
+
+
+def _waiting(analysis: Analysis, functions: Functions) -> dict[str, MissingFunctions]:
+    """The relations that cannot be computed."""
+    missing = {name: function.signature for name, function in functions.items() if is_missing(function)}
+    waiting: dict[str, MissingFunctions] = {}
+    for component in analysis.components if missing else ():
+        for rule in component.rules:
+            called = sorted(rule.calls & missing.keys())
+            lacks = [MissingFunctions(owner(rule.head.relation), missing[name]) for name in called]
+            lacks += [waiting[name] for name in rule.reads if name in waiting]
+            if lacks:
+                waiting.update(dict.fromkeys(component.relations, lacks[0]))
+                break
+    return waiting
+
+
+def _without(analysis: Analysis, waiting: Mapping[str, MissingFunctions]) -> Analysis:
+    relations = {name: relation for name, relation in analysis.relations.items() if name not in waiting}
+    rules = tuple(rule for rule in analysis.program.rules if rule.head.relation not in waiting)
+    components = tuple(each for each in analysis.components if waiting.keys().isdisjoint(each.relations))
+    return Analysis(Program(tuple(relations.values()), rules), relations, components)
+
+
+def _tables_under(analysis: Analysis, waiting: Mapping[str, MissingFunctions]) -> dict[str, MissingFunctions]:
+    """The base tables that views which wait read, directly or through other views."""
+    under = dict(waiting)
+    for component in reversed(analysis.components):
+        lacks = [under[name] for name in component.relations if name in under]
+        for rule in component.rules if lacks else ():
+            for name in rule.reads:
+                under.setdefault(name, lacks[0])
+    views = {rule.head.relation for rule in analysis.program.rules}
+    return {name: lack for name, lack in under.items() if name not in views}
+
+
+def _rules(analysis: Analysis, names: Iterable[str]) -> dict[str, list[Rule]]:
+    rules: dict[str, list[Rule]] = {name: [] for name in names}
+    for rule in analysis.program.rules:
+        if rule.head.relation in rules:
+            rules[rule.head.relation].append(rule)
+    return rules
 
 
 def with_function(
@@ -59,7 +171,13 @@ def parse_type(written: str | Type) -> Type:
         return written
     if not isinstance(written, str):
         raise TypeMismatchError(f"a type is written like 'BIGINT' or 'ARRAY<STRING>', not {written!r}")
+    # The parser takes a while to load, and a program in Datalog does without.
+    import sqlglot
+
+    from whence.lang.sql.dialect import DIALECT
+    from whence.lang.sql.literals import to_type
+
     try:
-        return to_type(sqlglot.parse_one(written, read="spark", into=exp.DataType), None)
-    except SqlglotError:
+        return to_type(sqlglot.parse_one(written, read=DIALECT, into=sqlglot.exp.DataType), None)
+    except sqlglot.errors.SqlglotError:
         raise TypeMismatchError(f"{written!r} is not a type", hint="write for example 'BIGINT'") from None

@@ -4,81 +4,132 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import duckdb
 import sqlglot
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
+from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ErrorLevel
 from sqlglot.errors import ParseError as GlotParseError
 from sqlglot.errors import UnsupportedError as GlotUnsupportedError
-from sqlglot.parsers.spark import SparkParser
+from sqlglot.generators.duckdb import DuckDBGenerator
 
+from whence.deadline import may_give_up
 from whence.errors import (
     EvaluationError,
     Hint,
+    NextStep,
     ParseError,
     UnknownNameError,
     UnsupportedError,
-    Way,
     WhenceError,
     did_you_mean,
 )
-from whence.lang.sql.dialect import statements
+from whence.interrupts import held
+from whence.lang.sql.dialect import OperatorParser, ZonelessSpark, room_to_descend, statements
+from whence.lang.sql.literals import refuse_zone
 from whence.lang.sql.positions import span_of
 from whence.model.schema import Relation
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 from whence.session.definitions import Definitions
+from whence.session.isolation import ISOLATION, SETTINGS, plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXECUTING = Way("execute", "execute")
-# The query sees the tables it is given and nothing else: no files, no network, no variables of this process.
-ISOLATION: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false",
-    "python_enable_replacements": "false",
-    "lock_configuration": "true",
-}
+
+EXECUTING = NextStep("execute", "execute")
+SMALLER = "ask for less, or make it a view, which is kept up to date"
 
 
-class AnsiSpark(Spark):
+class AnsiSpark(ZonelessSpark):
     """Spark SQL in which a CAST that fails is an error, as it is since Spark 4."""
 
-    class Parser(SparkParser):
+    class Parser(OperatorParser):
         STRICT_CAST = True
 
 
-def run_query(
-    text: str,
-    definitions: Definitions,
-    table: Callable[[Relation], pa.Table],
-    limit: int | None = None,
-    timeout: float | None = None,
-) -> pa.Table:
-    """The query's answer. `table` gives the contents of a relation."""
-    tree, used = checked_query(text, definitions)
-    with duckdb.connect(":memory:", config=ISOLATION) as connection:
-        for relation in used:
-            connection.register(relation.name, table(relation))
-        try:
-            with _stopped_after(timeout, connection):
-                answer = connection.sql(_translated(tree))
-                answer = answer if limit is None else answer.limit(limit)
-                return _narrowed(answer.to_arrow_table(), answer.types)
-        except duckdb.InterruptException:
-            raise too_long(timeout) from None
-        except duckdb.Error as error:
-            raise _in_our_words(error, used) from None
+class ZonelessDuckDB(DuckDB):
+    """DuckDB in which text that names a zone becomes the TIMESTAMP in UTC. Left alone, it drops the zone.
+
+    Its days of the week count from 0, and Spark's from 1. Its seconds have no fraction.
+    """
+
+    class Generator(DuckDBGenerator):
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **DuckDBGenerator.TRANSFORMS,
+            exp.DayOfWeek: lambda self, expression: f"(DAYOFWEEK({self.sql(expression, 'this')}) + 1)",
+        }
+
+        def extract_sql(self, expression: exp.Extract) -> str:
+            if expression.name.upper() not in ("SECOND", "SECONDS"):
+                return super().extract_sql(expression)
+            # DuckDB counts the microseconds of the whole minute.
+            return f"CAST(EXTRACT(MICROSECOND FROM {self.sql(expression, 'expression')}) / 1e6 AS DECIMAL(8, 6))"
+
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            if expression.to.this not in (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ):
+                return super().cast_sql(expression, safe_prefix)
+            moment = expression.copy()
+            moment.set("to", exp.DataType.build("TIMESTAMPTZ", "duckdb"))
+            return f"CAST({super().cast_sql(moment, safe_prefix)} AS TIMESTAMP)"
+
+
+class Query(Protocol):
+    """A SELECT that is ready to be run, wherever that is."""
+
+    def run(self, limit: int | None = None, timeout: float | None = None) -> pa.Table:
+        """Its first `limit` rows, unless it takes `timeout` seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedQuery:
+    """A query in DuckDB's words, with the contents of every relation it reads: it runs without the database."""
+
+    sql: str
+    used: Sequence[Relation]
+    tables: Mapping[str, pa.Table]
+
+    def run(self, limit: int | None = None, timeout: float | None = None) -> pa.Table:
+        with duckdb.connect(":memory:", config=ISOLATION) as connection:
+            connection.execute(SETTINGS)
+            # DuckDB takes an interrupt for a table that cannot be read.
+            with held():
+                for name, table in self.tables.items():
+                    connection.register(name, table)
+            try:
+                with _stopped_after(timeout, connection):
+                    answer = connection.sql(self.sql)
+                    answer = answer if limit is None else answer.limit(limit)
+                    return plain(answer.to_arrow_table(), answer.types)
+            except duckdb.InterruptException:
+                raise too_long(timeout) from None
+            except duckdb.Error as error:
+                raise self.in_our_words(error) from None
+
+    def in_our_words(self, error: duckdb.Error) -> WhenceError:
+        """DuckDB's first line without its prefix. The lines below it quote SQL that the user never wrote."""
+        message = str(error).partition("\n")[0].partition(": ")[2].rstrip("!.")
+        column = re.match(r'Referenced (?:column|table) "(.*?)" not found', message)
+        if column is not None:
+            known = [name for relation in self.used for name in (relation.name, *relation.column_names)]
+            return UnknownNameError(f"there is no column {column[1]!r}", hint=did_you_mean(column[1], known))
+        if isinstance(error, duckdb.PermissionException):
+            return UnsupportedError("a query reads the relations of this database, and no files")
+        if isinstance(error, duckdb.OutOfMemoryException):
+            return EvaluationError("the query needs more memory than it may use", hint=SMALLER)
+        kind = EvaluationError if isinstance(error, duckdb.DataError) else UnsupportedError
+        return kind(f"the query cannot be answered: {message}")
 
 
 def too_long(timeout: float | None) -> EvaluationError:
     return EvaluationError(
-        f"the query was stopped after {timeout:g} seconds",
-        hint="ask for less, or make it a view, which is kept up to date",
+        "the query was stopped" + ("" if timeout is None else f" after {timeout:g} seconds"),
+        hint=SMALLER,
     )
 
 
@@ -96,15 +147,43 @@ def _stopped_after(seconds: float | None, connection: duckdb.DuckDBPyConnection)
         timer.cancel()
 
 
-def checked_query(text: str, definitions: Definitions) -> tuple[exp.Expr, Sequence[Relation]]:
-    """A text that is one query over relations that there are, as a tree, and these relations."""
-    source = Source("<query>", text)
-    tree = _one_query(source)
-    _check_functions(tree, definitions, source)
-    return tree, _relations(tree, definitions, source)
+def parsed_query(text: str) -> ParsedQuery:
+    """A text that is one query. It needs no database, and is given up when nobody waits for it any more."""
+    source = SourceText("<query>", text)
+    with may_give_up():
+        return ParsedQuery(source, _one_query(source))
 
 
-def _one_query(source: Source) -> exp.Expr:
+@dataclass(frozen=True, slots=True)
+class ParsedQuery:
+    """A query whose names nobody has looked up yet."""
+
+    source: SourceText
+    tree: exp.Expr
+
+    def relations(self, definitions: Definitions) -> Sequence[Relation]:
+        """The relations that it reads, after a look at whether a query can read them."""
+        _check_functions(self.tree, definitions, self.source)
+        return _relations(self.tree, definitions, self.source)
+
+    def prepared(self, definitions: Definitions, table: Callable[[Relation], pa.Table]) -> PreparedQuery:
+        """`table` gives the contents of a relation."""
+        used = self.relations(definitions)
+        return PreparedQuery(self._translated(), used, {relation.name: table(relation) for relation in used})
+
+    def _translated(self) -> str:
+        try:
+            with room_to_descend(self._whole):
+                return _bound_as_read(self.tree).sql(ZonelessDuckDB, unsupported_level=ErrorLevel.RAISE)
+        except GlotUnsupportedError as error:
+            raise UnsupportedError(f"the query cannot be answered: {error}") from None
+
+    @property
+    def _whole(self) -> Span:
+        return Span(self.source, 0, len(self.source.text))
+
+
+def _one_query(source: SourceText) -> exp.Expr:
     # Our own parser goes first, because its errors show the place; sqlglot's Spark dialect translates the functions.
     found = list(statements(source))
     if not found:
@@ -119,24 +198,29 @@ def _one_query(source: Source) -> exp.Expr:
             span=found[0][1],
             hint=Hint("{} runs statements that change something", (EXECUTING,)),
         )
+    for kind in found[0][0].find_all(exp.DataType):
+        refuse_zone(kind, span_of(kind.find_ancestor(exp.Cast), source))
     try:
-        return _named(sqlglot.parse_one(source.text, read=AnsiSpark))
+        with room_to_descend(found[0][1]):
+            return _named(sqlglot.parse_one(source.text, read=AnsiSpark))
     except GlotParseError as error:
         raise _misused(error, source) from None
 
 
-def _misused(error: GlotParseError, source: Source) -> ParseError:
+def _misused(error: GlotParseError, source: SourceText) -> ParseError:
     """What the first parser lets pass and the second does not: a function with the wrong arguments."""
     place = error.errors[0]
     end = source.line_starts[(place["line"] or 1) - 1] + (place["col"] or 1)
     return ParseError("this function does not take these arguments", span=Span(source, max(end - 1, 0), end))
 
 
-def _translated(tree: exp.Expr) -> str:
-    try:
-        return tree.sql("duckdb", unsupported_level=ErrorLevel.RAISE)
-    except GlotUnsupportedError as error:
-        raise UnsupportedError(f"the query cannot be answered: {error}") from None
+def _bound_as_read(tree: exp.Expr) -> exp.Expr:
+    """With parentheses around `||`, which binds like + in Spark, and less in DuckDB."""
+    whole = tree.copy()
+    for joined in list(whole.find_all(exp.DPipe)):
+        if isinstance(joined.parent, exp.Binary):
+            joined.replace(exp.paren(joined.copy()))
+    return whole
 
 
 def _named(tree: exp.Expr) -> exp.Expr:
@@ -146,12 +230,12 @@ def _named(tree: exp.Expr) -> exp.Expr:
         first = first.this
     if isinstance(first, exp.Select):
         for computed in [each for each in first.expressions if not each.output_name]:
-            name = computed.sql("spark", normalize_functions="lower")
+            name = computed.sql(ZonelessSpark, normalize_functions="lower")
             computed.replace(exp.alias_(computed.copy(), name, quoted=True))
     return tree
 
 
-def _relations(tree: exp.Expr, definitions: Definitions, source: Source) -> list[Relation]:
+def _relations(tree: exp.Expr, definitions: Definitions, source: SourceText) -> list[Relation]:
     """The relations that the query names."""
     local = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     used: dict[str, Relation] = {}
@@ -170,7 +254,7 @@ def _relations(tree: exp.Expr, definitions: Definitions, source: Source) -> list
     return list(used.values())
 
 
-def _check_functions(tree: exp.Expr, definitions: Definitions, source: Source) -> None:
+def _check_functions(tree: exp.Expr, definitions: Definitions, source: SourceText) -> None:
     for call in tree.find_all(exp.Anonymous):
         if call.name.lower() in definitions.functions:
             raise UnsupportedError(
@@ -178,30 +262,3 @@ def _check_functions(tree: exp.Expr, definitions: Definitions, source: Source) -
                 span=span_of(call, source),
                 hint="call it in a view, and query the view",
             )
-
-
-def _narrowed(table: pa.Table, types: Sequence[object]) -> pa.Table:
-    """Sums of integers as BIGINT, which they are in Spark; DuckDB computes them in 128 bits."""
-    import pyarrow as pa
-
-    for position, kind in enumerate(types):
-        if str(kind) == "HUGEINT":
-            try:
-                column = table.column(position).cast(pa.int64())
-            except pa.ArrowInvalid:
-                raise EvaluationError(f"column {table.column_names[position]!r} does not fit BIGINT") from None
-            table = table.set_column(position, table.column_names[position], column)
-    return table
-
-
-def _in_our_words(error: duckdb.Error, used: Sequence[Relation]) -> WhenceError:
-    """DuckDB's first line without its prefix. The lines below it quote SQL that the user never wrote."""
-    message = str(error).partition("\n")[0].partition(": ")[2].rstrip("!.")
-    column = re.match(r'Referenced (?:column|table) "(.*?)" not found', message)
-    if column is not None:
-        known = [name for relation in used for name in (relation.name, *relation.column_names)]
-        return UnknownNameError(f"there is no column {column[1]!r}", hint=did_you_mean(column[1], known))
-    if isinstance(error, duckdb.PermissionException):
-        return UnsupportedError("a query reads the relations of this database, and no files")
-    kind = EvaluationError if isinstance(error, duckdb.DataError) else UnsupportedError
-    return kind(f"the query cannot be answered: {message}")

@@ -1,22 +1,22 @@
-"""Datalog programs: views from rules, rows from facts and files, all of it one commit."""
+"""Datalog programs, each of them one commit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from whence.analysis.analyze import Analysis, analyze
-from whence.engines.reference.view import View, ViewRule
-from whence.errors import DuplicateNameError, ParseError, StateError
+from whence.analysis.limits import DEFAULT_LIMITS
+from whence.errors import DuplicateNameError, ParseError, StateError, WhenceError
+from whence.incremental.counting.counting import Counting
 from whence.model.program import Directive, Program
 from whence.model.rules import Rule
 from whence.model.schema import Relation, is_auxiliary, owner
 from whence.model.types import Row
 from whence.model.updates import Commit
 from whence.session.definitions import Definitions
-from whence.session.inputs import load_input
 from whence.session.session import Session
-from whence.sources.rows import check_rows
+from whence.sources.source import input_source, read_rows, read_source
 
 
 def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
@@ -29,22 +29,33 @@ def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
     _check_declarations(program.relations, before)
     _check_heads(rules, facts, before)
     declared = [relation for relation in program.relations if relation.name not in before.relations]
-    # Facts take part, so that relations that nobody declared get their columns from them.
-    whole = analyze(
-        Program((*before.relations.values(), *declared), before.rules + program.rules, program.directives),
-        before.signatures,
-    )
+    analysis = _analyzed(program, declared, before)
     views = frozenset(rule.head.relation for rule in rules)
-    added = [relation for name, relation in whole.relations.items() if name not in before.relations]
+    added = [relation for name, relation in analysis.relations.items() if name not in before.relations]
     after = before.adding(added, rules, views)
     draft = session.draft()
-    for name, rows in _rows(whole, facts, before).items():
-        draft.table(whole.relations[name]).insert(check_rows(rows, whole.relations[name]))
+    for name, rows in _rows(analysis, facts, before).items():
+        draft.table(analysis.relations[name]).insert(read_rows(rows, analysis.relations[name]))
     for directive in program.directives:
         if directive.kind == "input":
             relation = _input_relation(directive, after)
-            draft.table(relation).insert(load_input(directive, relation, directory))
+            draft.table(relation).insert(read_source(input_source(directive, relation, directory), relation))
     return session.define(after, draft)
+
+
+def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:
+    """The program beside what it reads. Facts take part, so that relations that nobody declared get their columns."""
+    named = {name for rule in program.rules for name in (rule.head.relation, *rule.reads)}
+    named.update(each.relation for each in program.directives)
+    # Names that differ from them in letter case alone are looked for as well, to be refused.
+    found = [before.find(name) or before.relations.get(name) for name in (*named, *(each.name for each in declared))]
+    known = {relation.name: relation for relation in found if relation is not None}
+    try:
+        return analyze(Program((*known.values(), *declared), program.rules, program.directives), before.signatures)
+    except WhenceError:
+        # What is wrong is said with all in view that could have been meant.
+        whole = Program((*before.relations.values(), *declared), before.rules + program.rules, program.directives)
+        return analyze(whole, before.signatures)
 
 
 def _facts(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
@@ -60,12 +71,12 @@ def _facts(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     return {name: found for name, found in facts.items() if name not in ruled}
 
 
-def _rows(whole: Analysis, facts: dict[str, list[Rule]], definitions: Definitions) -> dict[str, list[Row]]:
+def _rows(analysis: Analysis, facts: dict[str, list[Rule]], definitions: Definitions) -> dict[str, list[Row]]:
     """The rows that the facts say."""
+    components = {component.relations[0]: component for component in analysis.components}
     rows = {}
-    for name, found in facts.items():
-        rules = [ViewRule(rule, whole.relations, definitions.functions) for rule in found]
-        counts = View(whole.relations[name], rules).counts({})
+    for name in facts:
+        counts = Counting(components[name], analysis.relations, definitions.functions, {}, DEFAULT_LIMITS).build()[name]
         rows[name] = [row for row, count in counts.items() for _ in range(count)]
     return rows
 
@@ -93,13 +104,11 @@ def _written(relation: Relation) -> str:
 
 def _check_heads(rules: Iterable[Rule], facts: dict[str, list[Rule]], definitions: Definitions) -> None:
     """Rules are added for relations that have none yet, and facts for tables."""
-    first_rules: dict[str, Rule] = {}
-    for rule in definitions.rules:
-        first_rules.setdefault(rule.head.relation, rule)
     for rule in (*rules, *(found[0] for found in facts.values())):
         name = rule.head.relation
-        if name in first_rules or (name in definitions.views and not is_auxiliary(name)):
-            place = first_rules[name].span if name in first_rules else definitions.relations[name].span
+        if name in definitions.views:
+            places = (each.span for each in definitions.rules if each.head.relation == name)
+            place = next(places, definitions.relations[name].span)
             raise DuplicateNameError(
                 f"there is a view {owner(name)!r} already",
                 span=rule.span,

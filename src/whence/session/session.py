@@ -2,153 +2,162 @@
 
 from __future__ import annotations
 
-import datetime
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
-from whence.analysis.analyze import Analysis, analyze
+from whence.deadline import may_give_up
 from whence.engines.engine import Engine
-from whence.engines.reference.evaluate import evaluate
-from whence.incremental.keyed import KeyedRows
-from whence.model.program import Program
-from whence.model.schema import Relation, is_auxiliary
+from whence.errors import UnsupportedError
+from whence.interrupts import held
+from whence.model.schema import Relation
 from whence.model.types import Row, Type
-from whence.model.updates import Commit, Delta, Update, totals
-from whence.patience import may_give_up
-from whence.session.batch import Delete, Insert
-from whence.session.clock import Clock, Tick, wall_clock
-from whence.session.definitions import Definitions
-from whence.session.draft import Contents, Draft, Key, key_of
-from whence.session.history import KEEP_VERSIONS, Entry, History
-from whence.session.journal import Journal, Record, State, TableChange
-from whence.session.lifetimes import Lifetimes, restored_lifetimes
+from whence.model.updates import Commit, Delta, Update, Version, totals
+from whence.session.batch import BulkInput
+from whence.session.definitions import Definitions, renewed
+from whence.session.draft import Delete, Draft, Insert
+from whence.session.functions import with_function
+from whence.session.journal import EngineChanges, Entry, Journal, MemoryJournal, Record, ReversibleChanges, State
+from whence.session.lifetimes import LONG_AGO, Clock, Lifetimes, Tick, wall_clock
 from whence.session.subscriptions import Subscriptions
-from whence.session.waiting import WaitingEngine, is_missing
-from whence.session.windows import Window, restored_window
-from whence.sources.rows import check_rows
+from whence.session.tables import Tables
 
 logger = logging.getLogger("whence")
 
 
-class Session:
-    """Definitions, the engine that holds the rows, and what is kept beside it: keys, lifetimes, windows, history."""
+class _Change(NamedTuple):
+    """What a commit is to do, and since when it is worked on."""
 
-    def __init__(self, engine: Engine, keep_versions: int = KEEP_VERSIONS) -> None:
+    draft: Draft
+    started: float
+    after: Definitions
+    tick: Tick | None = None
+    notices: Sequence[str] = ()
+    # What streams bring with it.
+    batches: Mapping[str, int] = {}
+
+
+class Session:
+    """Definitions, the engine that holds the rows, what is kept beside them, and the journal of all commits.
+
+    `changes` makes changes in the engine, and takes back those that the journal could not keep. `bulk` takes answers
+    of queries that are no rows of this process into tables.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        journal: Journal | None = None,
+        *,
+        changes: EngineChanges | None = None,
+        new_lifetimes: Callable[[Relation], Lifetimes] = Lifetimes,
+        bulk: BulkInput | None = None,
+    ) -> None:
         self.engine = engine
+        self.journal: Journal = MemoryJournal() if journal is None else journal
         self.definitions = Definitions()
-        self.version = 0
+        self.version = Version(0)
         self.clock = Clock()
-        self.history = History(keep_versions)
+        self.tables = Tables(engine, new_lifetimes)
         self.subscriptions = Subscriptions()
         self.notices: list[str] = []
-        self._keys: dict[str, dict[Key, Row]] = {}
-        self._lifetimes: dict[str, Lifetimes] = {}
-        self._windows: dict[str, Window] = {}
-        self.journal: Journal | None = None
         # False while memory and journal differ, and for good if something went wrong in between.
         self.intact = True
+        self._changes: EngineChanges = ReversibleChanges(engine) if changes is None else changes
+        self._prefetch = engine.capabilities.prefetch
+        self.bulk = bulk
+        # Of the last commit.
+        self._timestamp = LONG_AGO
 
-    def draft(self) -> Draft:
-        return Draft(self._contents, self.clock)
+    def restore(self, state: State, journal: Journal | None = None) -> None:
+        """Become what a journal has kept, and keep there what comes. Before the first commit only."""
+        self._changes.restore(state)
+        self.tables.restore(state.definitions, state.tables)
+        if state.tick is not None:
+            self.clock.set(state.tick)
+        self.definitions = state.definitions
+        self.version = state.version
+        self._timestamp = state.timestamp or LONG_AGO
+        self.notices = list(state.notices)
+        if journal is not None:
+            self.journal = journal
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        """The rows that are there, and how often. A view that waits for a function says so."""
+        self.definitions.waiting.check_reading(relation)
+        return self.engine.counts(relation)
+
+    def draft(self, tick: Tick | None = None) -> Draft:
+        """Changes to come, together with an advance if there is one."""
+        return Draft(self.tables.contents, self.clock if tick is None else Clock(tick))
 
     def expect(self, changes: Sequence[Insert | Delete]) -> None:
-        """These changes are about to be drafted. Everything is at hand here."""
-
-    def evaluate(self, analysis: Analysis, relation: str) -> Mapping[Row, int]:
-        """The rows of a relation of a program that reads this database, as it is now."""
-        base = {name: self.engine.counts(name) for name in analysis.relations if name in self.definitions.relations}
-        counts = evaluate(analysis, base, self.definitions.functions)[relation]
-        return {row: count for row, count in counts.items() if count > 0}
-
-    def inserting(self, relation: Relation, rows: Mapping[Row, int]) -> Draft:
-        """What `evaluate` gave comes into a table, with its copies."""
-        draft = self.draft()
-        copies = [row for row, count in rows.items() for _ in range(count)]
-        draft.table(relation).insert(check_rows(copies, relation))
-        return draft
-
-    def removing(self, relation: Relation, rows: Mapping[Row, int]) -> Draft:
-        """What `evaluate` gave leaves a table, all copies that it has."""
-        draft = self.draft()
-        table = draft.table(relation)
-        for row in rows:
-            table.remove(row, table.present(row))
-        return draft
-
-    def commit(self, draft: Draft) -> Commit:
-        """The changes happen, all or none."""
-        return self._change(draft, time.perf_counter())
+        """These changes are about to be drafted: what they look up is brought in one go."""
+        if self._prefetch is not None:
+            for change in changes:
+                relation = change.relation
+                if relation.key or relation.distinct or isinstance(change, Delete):
+                    self._prefetch.prefetch(relation.name, change.rows)
 
     def foresee(self, update: Update) -> dict[str, Delta]:
         """What a commit would change for those who look from outside. It does not happen."""
-        self.intact = False
-        try:
-            with may_give_up():
-                deltas = self.engine.foresee(update)
-        finally:
-            self.intact = True
+        foresight = self.engine.capabilities.foresight
+        if foresight is None:
+            raise UnsupportedError("this engine cannot tell what a change would do without making it")
+        self.definitions.waiting.check_change(update)
+        with held():
+            self.intact = False
+            try:
+                with may_give_up():
+                    deltas = foresight.foresee(update)
+            finally:
+                self.intact = True
         return self._seen(deltas, self.definitions, is_settled=False)
+
+    def commit(self, draft: Draft, tick: Tick | None = None, batches: Mapping[str, int] | None = None) -> Commit:
+        """The changes happen, all or none. Time moves with them if there is a tick; streams bring `batches`."""
+        commit = self._commit(_Change(draft, time.perf_counter(), self.definitions, tick, (), batches or {}))
+        self.journal.compact()
+        return commit
 
     def define(self, definitions: Definitions, draft: Draft | None = None, notices: Iterable[str] = ()) -> Commit:
         """Other definitions, and changes to the tables they have. `notices` is what is worth knowing about them."""
         started = time.perf_counter()
         notices = (*definitions.analysis.notices, *notices)
-        return self._change(draft or self.draft(), started, definitions, notices=notices)
+        return self._commit(_Change(draft or self.draft(), started, definitions, notices=notices))
 
     def advance(self, moment: object) -> Commit:
         """Time moves, and the rows whose time has come leave."""
         started = time.perf_counter()
         tick = self.clock.read(moment)
         draft = self.draft()
-        for name, lifetimes in self._lifetimes.items():
-            draft.table(self.definitions.relations[name]).expire(lifetimes.due(tick.time))
-        return self._change(draft, started, tick=tick)
+        self.tables.expire(draft, tick.time)
+        return self._commit(_Change(draft, started, self.definitions, tick))
 
     def register(self, name: object, function: Callable[..., object], returns: str | Type) -> None:
         """One more function, or one that views have been waiting for."""
-        from whence.session.functions import with_function
-
         definitions = with_function(self.definitions, name, function, returns)
-        if isinstance(self.engine, WaitingEngine):
-            # The views of this function have been there all the time, so that this is no commit.
-            self.engine.define(definitions.analysis, definitions.functions, Update())
-            if not self.engine.waiting:
-                self.engine = self.engine.engine
-        self.definitions = definitions
+        with held():
+            if self.definitions.waiting.views:
+                # The views of this function have been there all the time, so that this is no commit.
+                self.engine.define(definitions.waiting.computable, definitions.functions, Update())
+            self.definitions = definitions
 
-    def restore(self, state: State, journal: Journal | None, history: History) -> None:
-        """Become what a journal has kept, and keep there what comes. Before the first commit only."""
-        relations = state.definitions.relations
-        tables = tuple(relations[name] for name in state.tables)
-        rows = Update({name: table.counts for name, table in state.tables.items()})
-        # Rows first: views over rows that are there are built at once, and not change by change.
-        self.engine.define(analyze(Program(tables)), {}, rows)
-        analysis, functions = state.definitions.analysis, state.definitions.functions
-        if any(is_missing(function) for function in functions.values()):
-            self.engine = WaitingEngine(self.engine, analysis, functions)
-        else:
-            self.engine.define(analysis, functions, Update())
-        for name, table in state.tables.items():
-            key = key_of(relations[name])
-            if key is not None and not isinstance(self.engine.counts(name), KeyedRows):
-                self._keys[name] = {key(row): row for row in table.counts}
-            if relations[name].ttl is not None:
-                self._lifetimes[name] = restored_lifetimes(relations[name], table.counts, table.leaves)
-            if relations[name].window is not None:
-                self._windows[name] = restored_window(relations[name], table.arrivals)
-        if state.tick is not None:
-            self.clock.set(state.tick)
-        self.definitions = state.definitions
-        self.version = state.version
-        self.notices = list(state.notices)
-        self.history = history
-        self.journal = journal
+    def follow(self, version: Version, deltas: Mapping[str, Delta], tick: Tick | None, notices: Sequence[str]) -> None:
+        """Another process has made commits that changed tables like this. If this raises, nothing has changed."""
+        # Views that lack a function wait, but their tables go on: who makes the commits has the function.
+        self.engine.apply(Update(deltas))
+        self.tables.follow(deltas)
+        if tick is not None:
+            self.clock.set(tick)
+        self.notices = list(notices)
+        self.version = version
 
     def close(self) -> None:
         """Let go of what is kept outside of this process."""
-        if self.journal is not None:
-            self.journal.close()
+        self.journal.close()
 
     def notice(self, notices: Iterable[str]) -> None:
         for notice in notices:
@@ -156,129 +165,80 @@ class Session:
                 self.notices.append(notice)
                 logger.warning("%s", notice)
 
-    def _contents(self, relation: Relation) -> Contents:
-        # A table of definitions that are still to come has no rows.
-        exists = relation.name in self.definitions.relations
-        counts: Mapping[Row, int] = self.engine.counts(relation.name) if exists else {}
-        window = self._windows.get(relation.name)
-        if window is None and relation.window is not None:
-            window = Window(relation)
-        keys = counts.by_key if isinstance(counts, KeyedRows) else self._keys.get(relation.name, {})
-        return Contents(relation, counts, keys, window)
+    def _commit(self, change: _Change) -> Commit:
+        """The one way to change anything. An interrupt comes before it or after it: its note says that it happened."""
+        version = self.version
+        try:
+            with held():
+                self.journal.begin(Version(version + 1))
+                return self._make(change)
+        except KeyboardInterrupt as interrupt:
+            if self.version > version:
+                interrupt.add_note(f"version {self.version} has been committed")
+            raise
 
-    def _change(
-        self,
-        draft: Draft,
-        started: float,
-        definitions: Definitions | None = None,
-        tick: Tick | None = None,
-        notices: Sequence[str] = (),
-    ) -> Commit:
-        """The one way to change anything: in the engine, in the journal, and then in what is kept beside."""
-        after = definitions or self.definitions
-        # The rows of tables that will be gone, in case they have to come back.
-        gone = renewed(self.definitions, after)
-        lost = {name: self.engine.counts(name) for name in gone if name not in self.definitions.views}
+    def _make(self, change: _Change) -> Commit:
+        """In the engine, in the journal, and then in what is kept beside."""
         self.intact = False
         try:
-            deltas = (
-                self.engine.apply(draft.update)
-                if definitions is None
-                else self.engine.define(after.analysis, after.functions, draft.update)
-            )
+            made = self._changes.make(self.definitions, change.after, change.draft.update)
         except BaseException:
             self.intact = True
             raise
-        seen = self._seen(deltas, after)
-        timestamp = wall_clock()
-        if self.journal is not None:
-            record = Record(
-                version=self.version + 1,
-                timestamp=timestamp,
-                before=self.definitions,
-                after=after,
-                tables=self._table_changes(draft),
-                seen=seen,
-                tick=tick or self.clock.tick,
-                notices=notices,
-            )
-            try:
-                self.journal.append(record)
-            except BaseException:
-                if self.journal.version == self.version:
-                    self._take_back(draft, after, lost)
-                else:
-                    self._settle(draft, after, tick, notices)
-                    self._publish(seen, timestamp)
-                self.intact = True
-                raise
-        self._settle(draft, after, tick, notices)
-        self._publish(seen, timestamp)
+        record = self._record(change, made.deltas)
+        try:
+            self.journal.append(record)
+        except BaseException:
+            if self.journal.version == self.version:
+                made.take_back()
+            else:
+                self._settle(change, record)
+            self.intact = True
+            raise
+        self._settle(change, record)
         self.intact = True
-        return self._commit(seen, timestamp, draft, started)
+        return self._told(change, record)
 
-    def _table_changes(self, draft: Draft) -> list[TableChange]:
-        changes = []
-        for name, table in draft.tables.items():
-            leaves = self._lifetimes.get(name, Lifetimes(table.relation)).after(table.events)
-            arrivals = {} if table.window is None else table.window.after()
-            if table.delta or leaves or arrivals:
-                counts = self.engine.counts(name)
-                changes.append(TableChange(table.relation, table.delta, counts, leaves, arrivals))
-        return changes
+    def _record(self, change: _Change, deltas: Mapping[str, Delta]) -> Record:
+        return Record(
+            version=Version(self.version + 1),
+            # A wall clock may be set back; commits follow each other all the same.
+            timestamp=max(wall_clock(), self._timestamp),
+            before=self.definitions,
+            after=change.after,
+            tables=partial(self.tables.changes, change.draft),
+            seen=self._seen(deltas, change.after),
+            tick=change.tick or self.clock.tick,
+            notices=change.notices,
+            batches=change.batches,
+        )
 
-    def _take_back(self, draft: Draft, after: Definitions, lost: Mapping[str, Delta]) -> None:
-        """Undo in the engine what it did, because the journal could not keep it."""
-        before = self.definitions
-        inverse = {
-            name: {row: -change for row, change in delta.items()}
-            for name, delta in draft.update.deltas.items()
-            if name in before.relations and name not in lost
-        }
-        if after is before:
-            self.engine.apply(Update(inverse))
-        else:
-            self.engine.define(before.analysis, before.functions, Update({**inverse, **lost}))
+    def _settle(self, change: _Change, record: Record) -> None:
+        """There is a new version: what is kept beside the engine follows, and those who listen will hear of it."""
+        after = change.after
+        if after is not self.definitions:
+            gone = renewed(self.definitions, after)
+            for name in gone:
+                if name not in after.relations:
+                    self.subscriptions.cancel(name)
+            self.tables.define(after, gone)
+            self.definitions = after
+        self.tables.settle(change.draft)
+        if change.tick is not None:
+            self.clock.set(change.tick)
+            self.tables.pass_time(change.tick.time)
+        if change.notices:
+            self.notice(change.notices)
+        self.version, self._timestamp = record.version, record.timestamp
+        if self.subscriptions.all:
+            for name, delta in record.seen.items():
+                self.subscriptions.post(after.relations[name], Entry(record.version, record.timestamp, delta))
 
-    def _settle(self, draft: Draft, after: Definitions, tick: Tick | None, notices: Sequence[str]) -> None:
-        """What is kept beside the engine follows."""
-        for name in renewed(self.definitions, after):
-            self.history.forget(name)
-            self._keys.pop(name, None)
-            self._lifetimes.pop(name, None)
-            self._windows.pop(name, None)
-            if name not in after.relations:
-                self.subscriptions.cancel(name)
-        self.definitions = after
-        for name, table in draft.tables.items():
-            if table.keys:
-                self._follow_keys(name, table.keys)
-            if table.relation.ttl is not None:
-                if name not in self._lifetimes:
-                    self._lifetimes[name] = self._new_lifetimes(table.relation)
-                self._lifetimes[name].record(table.events)
-            if table.window is not None:
-                self._windows[name] = table.window.settle()
-        if tick is not None:
-            self.clock.set(tick)
-            for lifetimes in self._lifetimes.values():
-                lifetimes.settle(tick.time)
-        self.notice(notices)
-
-    def _publish(self, seen: Mapping[str, Delta], timestamp: datetime.datetime) -> None:
-        """A new version, and what it changed for those who look from outside."""
-        self.version += 1
-        for name, delta in seen.items():
-            entry = Entry(self.version, timestamp, delta)
-            self.history.record(name, entry)
-            self.subscriptions.post(self.definitions.relations[name], entry)
-        self.history.trim(self.version)
-
-    def _commit(self, seen: Mapping[str, Delta], timestamp: datetime.datetime, draft: Draft, started: float) -> Commit:
+    def _told(self, change: _Change, record: Record) -> Commit:
         inserted: dict[str, int] = {}
         deleted: dict[str, int] = {}
         rows_in = rows_out = 0
-        for name, delta in seen.items():
+        for name, delta in record.seen.items():
             came, went = totals(delta)
             if came:
                 inserted[name] = came
@@ -288,46 +248,32 @@ class Session:
                 rows_out += came + went
             else:
                 rows_in += came + went
-        metrics = {"rows_in": rows_in, "rows_out": rows_out, "expired": draft.expired, "evicted": draft.evicted}
+        passage = change.draft.passage
+        metrics = {"rows_in": rows_in, "rows_out": rows_out, "expired": passage.expired, "evicted": passage.evicted}
         return Commit(
-            version=self.version,
-            timestamp=timestamp,
+            version=record.version,
+            timestamp=record.timestamp,
             inserted=inserted,
             deleted=deleted,
-            elapsed=time.perf_counter() - started,
+            elapsed=time.perf_counter() - change.started,
             metrics={**metrics, **self.engine.metrics()},
         )
-
-    def _new_lifetimes(self, relation: Relation) -> Lifetimes:
-        """Those of a table that has had no rows so far."""
-        return Lifetimes(relation)
-
-    def _follow_keys(self, name: str, changed: Mapping[Key, Row | None]) -> None:
-        if isinstance(self.engine.counts(name), KeyedRows):
-            # The rows are where their keys are looked up.
-            return
-        keys = self._keys.setdefault(name, {})
-        for key, row in changed.items():
-            if row is None:
-                keys.pop(key, None)
-            else:
-                keys[key] = row
 
     def _seen(
         self, deltas: Mapping[str, Delta], definitions: Definitions, *, is_settled: bool = True
     ) -> dict[str, Delta]:
+        """What those who look from outside see of a change."""
+        hidden, differential = definitions.auxiliary, definitions.differential
         found: dict[str, Delta] = {}
         for name, delta in deltas.items():
-            if not is_auxiliary(name):
-                seen = delta
-                if name in definitions.differential:
-                    seen = self._readable(name, delta, is_settled=is_settled)
+            if name not in hidden:
+                seen = self._readable(name, delta, is_settled=is_settled) if name in differential else delta
                 if seen:
                     found[name] = seen
         return found
 
     def _readable(self, name: str, delta: Delta, *, is_settled: bool) -> Delta:
-        """What a reader sees of a change. Counts below zero, which differential rules can make, read as zero."""
+        """Counts below zero, which differential rules can make, read as zero."""
         counts = self.engine.counts(name)
         changes = {}
         for row, change in delta.items():
@@ -336,11 +282,3 @@ class Session:
             if seen:
                 changes[row] = seen
         return changes
-
-
-def renewed(before: Definitions, after: Definitions) -> list[str]:
-    """Relations that are gone, or are others under the same name: what is kept beside their rows goes too."""
-    if after is before:
-        return []
-    now = after.relations
-    return [name for name, old in before.relations.items() if name not in now or now[name].columns != old.columns]

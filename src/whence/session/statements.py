@@ -6,24 +6,32 @@ The parser has resolved their names against the same definitions: what has to ex
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import assert_never
 
-from whence.analysis.analyze import analyze
+from whence.analysis.analyze import Analysis, analyze
+from whence.analysis.components import components, dependency_graph
+from whence.analysis.typed_rules import typed_rule
 from whence.errors import StateError
-from whence.model.program import Program
+from whence.model.program import (
+    CreateTable,
+    CreateView,
+    DeleteWhere,
+    Drop,
+    InsertQuery,
+    InsertValues,
+    Program,
+    Statement,
+)
 from whence.model.schema import Relation, owner
 from whence.model.span import Span
-from whence.model.statements import CreateTable, CreateView, DeleteWhere, Drop, InsertQuery, InsertValues, Statement
 from whence.model.types import Row
 from whence.model.updates import Commit
-from whence.session.definitions import Definitions, reads
+from whence.session.definitions import Definitions
+from whence.session.draft import Delete, Draft, Insert
 from whence.session.session import Session
-from whence.sources.csv import read_csv
-from whence.sources.rows import check_rows
-
-# The table property that names a CSV file to load the first rows from.
-SOURCE = "source"
+from whence.sources.source import read_rows, read_source, table_source
 
 
 def apply_statement(session: Session, statement: Statement, directory: Path) -> Commit | None:
@@ -38,7 +46,7 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
         case InsertValues(relation=name, rows=rows):
             return _insert(session, name, list(rows))
         case InsertQuery(relation=name, query=query):
-            return session.commit(session.inserting(session.definitions.table(name), _answer(session, query)))
+            return session.commit(_inserting(session, session.definitions.table(name), _answer(session, query)))
         case DeleteWhere():
             return _delete(session, statement)
     assert_never(statement)
@@ -47,12 +55,44 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
 def _answer(session: Session, query: Program) -> Mapping[Row, int]:
     """The rows of the query's last relation, over the database as it is now."""
     definitions = session.definitions
-    read = {name for rule in query.rules for name in reads(rule) if name in definitions.relations}
-    analysis = analyze(
-        Program((*(definitions.relations[name] for name in sorted(read)), *query.relations), query.rules),
-        definitions.signatures,
-    )
-    return session.evaluate(analysis, query.relations[-1].name)
+    read = {name for rule in query.rules for name in rule.reads if name in definitions.relations}
+    program = Program((*(definitions.relations[name] for name in sorted(read)), *query.relations), query.rules)
+    parts = components(program, dependency_graph(program))
+    if any(part.recursive for part in parts):
+        analysis = analyze(program, definitions.signatures)
+    else:
+        # The parser has found every name and type. What is left to analyze is whether a recursion has a meaning.
+        relations = {relation.name: relation for relation in program.relations}
+        signatures = definitions.signatures
+        typed = [tuple(typed_rule(rule, relations, signatures) for rule in part.rules) for part in parts]
+        parts = tuple(replace(part, typed=rules) for part, rules in zip(parts, typed, strict=True))
+        analysis = Analysis(program, relations, parts)
+    for name in read:
+        definitions.waiting.check_reading(name)
+    return session.engine.evaluate(analysis, definitions.functions, query.relations[-1].name)
+
+
+def _inserting(session: Session, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+    """An answer comes into a table, with its copies."""
+    draft = None if session.bulk is None else session.bulk.inserting(rows, relation, session.clock)
+    if draft is None:
+        session.expect([Insert(relation, list(rows))])
+        draft = session.draft()
+        copies = [row for row, count in rows.items() for _ in range(count)]
+        draft.table(relation).insert(read_rows(copies, relation))
+    return draft
+
+
+def _removing(session: Session, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+    """An answer leaves a table, all copies that it has."""
+    draft = None if session.bulk is None else session.bulk.removing(rows, relation, session.clock)
+    if draft is None:
+        session.expect([Delete(relation, list(rows), ignore_missing=True)])
+        draft = session.draft()
+        table = draft.table(relation)
+        for row in rows:
+            table.remove(row, table.present(row))
+    return draft
 
 
 def _create_table(session: Session, statement: CreateTable, directory: Path) -> Commit | None:
@@ -60,9 +100,9 @@ def _create_table(session: Session, statement: CreateTable, directory: Path) -> 
     if session.definitions.find(relation.name) is not None:
         return None
     draft = session.draft()
-    source = dict(relation.properties).get(SOURCE)
+    source = table_source(relation, directory)
     if source is not None:
-        draft.table(relation).insert(read_csv(directory / source, relation))
+        draft.table(relation).insert(read_source(source, relation))
     return session.define(session.definitions.adding([relation], (), ()), draft)
 
 
@@ -85,7 +125,7 @@ def _check_replacement(old: Relation, definition: Program, before: Definitions, 
     """The views that read the old definition were made for its columns, and the new one must not read them."""
     new = definition.relations[-1]
     dependents = before.dependents(old.name)
-    under = _views_under(before, {owner(name) for rule in definition.rules for name in reads(rule)})
+    under = before.below({owner(name) for rule in definition.rules for name in rule.reads})
     loop = next((name for name in dependents if name in under), None)
     if loop is not None:
         raise StateError(f"view {new.name!r} would depend on itself, through {loop!r}", span=span)
@@ -95,17 +135,6 @@ def _check_replacement(old: Relation, definition: Program, before: Definitions, 
             span=span,
             hint="keep its columns, or drop the views that use it first",
         )
-
-
-def _views_under(definitions: Definitions, names: set[str]) -> set[str]:
-    """The relations and all that they read, directly or not, by the names that users know."""
-    todo, seen = list(names), set(names)
-    while todo:
-        for rule in definitions.rules_of(todo.pop()):
-            for read in {owner(each) for each in reads(rule)} - seen:
-                seen.add(read)
-                todo.append(read)
-    return seen
 
 
 def _drop(session: Session, statement: Drop) -> Commit | None:
@@ -125,10 +154,10 @@ def _drop(session: Session, statement: Drop) -> Commit | None:
 def _insert(session: Session, name: str, rows: list[Row]) -> Commit:
     relation = session.definitions.table(name)
     draft = session.draft()
-    draft.table(relation).insert(check_rows(rows, relation))
+    draft.table(relation).insert(read_rows(rows, relation))
     return session.commit(draft)
 
 
 def _delete(session: Session, statement: DeleteWhere) -> Commit:
     relation = session.definitions.table(statement.relation)
-    return session.commit(session.removing(relation, _answer(session, statement.query)))
+    return session.commit(_removing(session, relation, _answer(session, statement.query)))

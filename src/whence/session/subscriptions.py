@@ -1,4 +1,4 @@
-"""Callbacks that hear of a relation's changes."""
+"""Callbacks that hear of what every commit changed."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from whence.interrupts import held, interruptible
 from whence.model.schema import Relation
-from whence.session.history import Entry, changes
+from whence.session.contents import changes_table
+from whence.session.journal import Entry, changes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,50 +38,55 @@ class Subscription:
 class Subscriptions:
     """Changes wait in a queue and are delivered outside of any commit, in the order of the commits.
 
-    One thread delivers at a time, so that a callback that changes the database itself does not get its own changes
-    before others got what it reacted to.
+    `all` are those who listen, and `queue` is what they have not heard of yet. One thread delivers at a time, so that a
+    callback that changes the database itself does not get its own changes before others got what it reacted to.
     """
 
     def __init__(self) -> None:
-        self._subscriptions: list[Subscription] = []
-        self._queue: deque[tuple[Relation, Entry, list[Subscription]]] = deque()
+        self.all: list[Subscription] = []
+        self.queue: deque[tuple[Relation, Entry, list[Subscription]]] = deque()
         self._delivering = threading.Lock()
 
     def add(self, relation: str, callback: Callback) -> Subscription:
         subscription = Subscription(relation, callback)
-        self._subscriptions = [other for other in self._subscriptions if other.active]
-        self._subscriptions.append(subscription)
+        self.all = [other for other in self.all if other.active]
+        self.all.append(subscription)
         return subscription
 
     def cancel(self, relation: str) -> None:
         """The relation is gone."""
-        for subscription in self._subscriptions:
+        for subscription in self.all:
             if subscription.relation == relation:
                 subscription.cancel()
 
     def post(self, relation: Relation, entry: Entry) -> None:
-        listening = [each for each in self._subscriptions if each.active and each.relation == relation.name]
+        listening = [each for each in self.all if each.active and each.relation == relation.name]
         if listening:
-            self._queue.append((relation, entry, listening))
+            self.queue.append((relation, entry, listening))
 
     def deliver(self) -> None:
-        # Whoever finds the lock taken leaves its changes to the thread that has it, which looks again when done.
-        while self._queue and self._delivering.acquire(blocking=False):
-            try:
-                while self._queue:
-                    self._call(*self._queue.popleft())
-            finally:
-                self._delivering.release()
+        if not self.queue:
+            return
+        # A thread that finds the lock taken leaves its changes to the one that has it, which looks again when done.
+        with held():
+            while self.queue and self._delivering.acquire(blocking=False):
+                try:
+                    while self.queue:
+                        self._call(*self.queue.popleft())
+                finally:
+                    self._delivering.release()
 
     def _call(self, relation: Relation, entry: Entry, listening: list[Subscription]) -> None:
-        from whence.session.arrow import changes_table
-
         table = changes_table(relation, changes(relation, [entry]))
-        for subscription in listening:
+        for at, subscription in enumerate(listening):
             if not subscription.active:
                 continue
             try:
-                subscription.callback(table)
+                interruptible(partial(subscription.callback, table))
             except Exception:
                 # The commit has happened and the other subscribers wait: what one of them raises must stop neither.
                 logger.exception("a subscriber of %r failed at version %d", relation.name, entry.version)
+            except BaseException:
+                # Those who have not heard of it yet do so after the next commit.
+                self.queue.appendleft((relation, entry, listening[at + 1 :]))
+                raise

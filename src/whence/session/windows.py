@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from whence.functions.timetext import midnight
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.model.types.times import midnight
 
 Partition: TypeAlias = Row
 # A copy of a row: its time, the number of its arrival, which no other copy has, and the row.

@@ -1,20 +1,26 @@
-"""Rows that a program hands over: tuples, dicts, Arrow tables, data frames."""
+"""Rows that a program hands over: tuples, dicts, Arrow tables, data frames.
+
+Columns that come by name are matched with those of a relation, and every value is checked.
+"""
 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from whence.errors import DataError
-from whence.functions.readers import column_reader, reader
-from whence.functions.text import shortened, shown
-from whence.model.schema import Relation
+from whence.errors import DataError, did_you_mean, shortened, shown
+from whence.functions.widening import is_integer
+from whence.model.schema import Column, Relation, column_reader, reader
 from whence.model.types import Row, Value
-from whence.sources.columns import column_positions, listed
-from whence.sources.frames import arrow_table, frame_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 
 LONGEST_ROW = 200
 # Rows are checked in pieces, so that what is read from a file is not held twice.
@@ -24,19 +30,34 @@ FEW = 8
 KNOWN_RELATIONS = 1_000
 
 
-def read_rows(rows: object, relation: Relation) -> list[Row]:
-    """The rows, each of them checked; raises DataError for the first that does not fit."""
-    if isinstance(rows, list) and set(map(type, rows)) <= {tuple, list}:
-        return check_rows(rows, relation)
-    table = arrow_table(rows)
-    if table is not None:
-        return check_rows(frame_rows(table, relation), relation)
-    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-        raise DataError(
-            f"rows for {relation.name!r} must be a list of rows, not {_kind(rows)}",
-            hint=_list_hint(rows) if isinstance(rows, Mapping) else _example(relation),
-        )
-    return check_rows(_in_order(rows, relation), relation)
+def column_positions(names: Sequence[str], relation: Relation, place: str) -> list[int]:
+    """Where each column of the relation is among `names`, which must be the same columns in any order.
+
+    As in SQL, letter case does not matter. `place` says in an error where the names come from.
+    """
+    wanted = {column.lower(): column for column in relation.column_names}
+    found: dict[str, int] = {}
+    for position, name in enumerate(names):
+        folded = name.lower()
+        if folded not in wanted:
+            raise DataError(
+                f"{relation.name!r} has no column {name!r}, which is in {place}",
+                hint=did_you_mean(name, relation.column_names) or f"it has {listed(relation.column_names)}",
+            )
+        if folded in found:
+            raise DataError(f"column {wanted[folded]!r} comes twice in {place}")
+        found[folded] = position
+    missing = [column for folded, column in wanted.items() if folded not in found]
+    if missing:
+        raise DataError(f"{place} lacks {listed(missing)}", hint="give every column; None stands for NULL")
+    return [found[folded] for folded in wanted]
+
+
+def listed(columns: Sequence[str]) -> str:
+    """`column 'a'`, `columns 'a', 'b'`, or `no columns`."""
+    if not columns:
+        return "no columns"
+    return f"column{'' if len(columns) == 1 else 's'} {', '.join(map(repr, columns))}"
 
 
 def check_rows(
@@ -102,18 +123,45 @@ def row_text(row: Sequence[object]) -> str:
     return text if len(text) <= LONGEST_ROW else text[: LONGEST_ROW - 4] + "...)"
 
 
-def _in_order(rows: Iterable[object], relation: Relation) -> Iterator[Sequence[object]]:
-    for index, row in enumerate(rows):
-        if isinstance(row, Mapping):
-            yield _by_name(row, relation, index)
-        elif isinstance(row, tuple | list):
-            yield row
-        else:
-            one_row = index == 0 and isinstance(rows, tuple | list) and len(rows) == relation.arity
-            raise DataError(
-                f"rows for {relation.name!r} must be tuples or dicts, and rows[{index}] is {_kind(row)}",
-                hint=_list_hint(rows) if one_row else _example(relation),
-            )
+@dataclass(slots=True)
+class RowSource:
+    given: Iterable[object]
+
+    def rows(self, relation: Relation) -> Iterable[Sequence[object]]:
+        if isinstance(self.given, list) and set(map(type, self.given)) <= {tuple, list}:
+            return self.given
+        return self._in_order(relation)
+
+    def place(self, index: int) -> str:
+        return f"rows[{index}]"
+
+    def _in_order(self, relation: Relation) -> Iterator[Sequence[object]]:
+        for index, row in enumerate(self.given):
+            if isinstance(row, Mapping):
+                yield _by_name(row, relation, index)
+            elif isinstance(row, tuple | list):
+                yield row
+            else:
+                one_row = index == 0 and isinstance(self.given, tuple | list) and len(self.given) == relation.arity
+                raise DataError(
+                    f"rows for {relation.name!r} must be tuples or dicts, and rows[{index}] is {_kind(row)}",
+                    hint=_list_hint(self.given) if one_row else _example(relation),
+                )
+
+
+def row_source(rows: object) -> RowSource | None:
+    """Any collection is one of rows, except those that are one value or one row themselves."""
+    if isinstance(rows, list) or (isinstance(rows, Iterable) and not isinstance(rows, str | bytes | Mapping)):
+        return RowSource(rows)
+    return None
+
+
+def no_rows(rows: object, relation: Relation) -> DataError:
+    """What an object that is no rows is told."""
+    return DataError(
+        f"rows for {relation.name!r} must be a list of rows, not {_kind(rows)}",
+        hint=_list_hint(rows) if isinstance(rows, Mapping) else _example(relation),
+    )
 
 
 def _by_name(row: Mapping[object, object], relation: Relation, index: int) -> Sequence[object]:
@@ -138,3 +186,111 @@ def _list_hint(row: object) -> str:
 def _example(relation: Relation) -> str:
     names = ", ".join(relation.column_names)
     return f"write [({names}{',' if relation.arity == 1 else ''}), ...]"
+
+
+# So many values tell whether a column repeats itself: in a sample, each value comes so often on average.
+SAMPLE = 10_000
+SHARED_AT = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    table: pa.Table
+
+    def rows(self, relation: Relation) -> Iterator[Sequence[object]]:
+        return frame_rows(self.table, relation)
+
+    def place(self, index: int) -> str:
+        return f"rows[{index}]"
+
+
+def frame_source(rows: object) -> Frame | None:
+    # Most rows come so, often one by one.
+    table = None if isinstance(rows, list) else _arrow_table(rows)
+    return None if table is None else Frame(table)
+
+
+def _arrow_table(rows: object) -> pa.Table | None:
+    """The rows as an Arrow table if they come in columns, else None."""
+    if not (_is_pandas(rows) or hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__")):
+        return None
+    # Who hands over Arrow data has loaded Arrow; everyone else need not.
+    import pyarrow as pa
+
+    try:
+        if _is_pandas(rows):
+            # A data frame's index numbers its rows; it is not a column of them.
+            return pa.Table.from_pandas(rows, preserve_index=False)
+        if isinstance(rows, pa.RecordBatch):
+            return pa.Table.from_batches([rows])
+        return pa.table(rows)
+    except (pa.ArrowException, TypeError) as error:
+        raise DataError(f"these rows do not turn into an Arrow table: {error}") from None
+
+
+def frame_rows(table: pa.Table, relation: Relation) -> Iterator[Sequence[object]]:
+    """The rows of the table, in the relation's column order."""
+    positions = column_positions(table.column_names, relation, f"the table for {relation.name!r}")
+    columns = [
+        _values(table.column(position), column) for position, column in zip(positions, relation.columns, strict=True)
+    ]
+    return zip(*columns, strict=True)
+
+
+def zoneless(table: pa.Table) -> pa.Table:
+    """With every moment as what a clock shows in UTC, which is what a TIMESTAMP holds."""
+    import pyarrow as pa
+
+    kinds = [_zoneless_type(kind) for kind in table.schema.types]
+    if kinds == table.schema.types:
+        return table
+    columns = [column.cast(kind) for column, kind in zip(table.columns, kinds, strict=True)]
+    fields = [field.with_type(kind) for field, kind in zip(table.schema, kinds, strict=True)]
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields))
+
+
+def _zoneless_type(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_timestamp(kind):
+        return pa.timestamp("us")
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_zoneless_type(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_zoneless_type(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        items = kind.item_field.with_type(_zoneless_type(kind.item_type))
+        return pa.map_(kind.key_field.with_type(_zoneless_type(kind.key_type)), items)
+    return kind
+
+
+def _values(values: pa.ChunkedArray, column: Column) -> list[object]:
+    import pyarrow as pa
+
+    target = _zoneless_type(values.type)
+    if pa.types.is_floating(values.type) and is_integer(column.type):
+        # pandas turns integers into floats as soon as one of them is missing.
+        target = pa.int64()
+    try:
+        return _objects(values if target == values.type else values.cast(target))
+    except (pa.ArrowInvalid, ValueError, OverflowError) as error:
+        raise DataError(f"column {column.name!r} must be {column.type}: {error}") from None
+
+
+def _objects(values: pa.ChunkedArray) -> list[object]:
+    """The values as Python objects. Where values come again and again, rows share them: less to make and to hold."""
+    import pyarrow as pa
+
+    sample = values.slice(0, SAMPLE)
+    is_plain = not (pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType))
+    if not is_plain or len(sample.unique()) > len(sample) // SHARED_AT:
+        return list(values.to_pylist())
+    encoded = values.combine_chunks().dictionary_encode()
+    # NULL has no place in the dictionary, and none among the positions in it.
+    objects: dict[int | None, object] = {None: None, **dict(enumerate(encoded.dictionary.to_pylist()))}
+    return [objects[position] for position in encoded.indices.to_pylist()]
+
+
+def _is_pandas(rows: object) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(rows, pandas.DataFrame)

@@ -1,47 +1,17 @@
-"""Values on their way to the page and back."""
+"""Values between the page and the database: read as their columns have them, and written as JSON, not too long."""
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import math
+import json
 from collections.abc import Mapping, Sequence
 
+from fastapi.responses import JSONResponse
+
 from whence.errors import DataError, EvaluationError, UnknownNameError, did_you_mean
-from whence.functions.cast import castable, converter
-from whence.functions.text import timestamp_text
 from whence.model.schema import Column, Relation
-from whence.model.types import STRING, Row
-from whence.sources.columns import listed
-
-# A browser's numbers are exact up to here.
-_EXACT = 2**53
-# Nobody reads a longer text in a cell.
-_LONGEST = 10_000
-
-
-def plain(value: object) -> object:
-    """A value as JSON has it. What a browser's numbers cannot hold keeps its digits, as a string."""
-    match value:
-        case None | bool():
-            return value
-        case str():
-            return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
-        case float():
-            return value if math.isfinite(value) else str(value)
-        case int():
-            return value if -_EXACT <= value <= _EXACT else str(value)
-        case decimal.Decimal():
-            return format(value, "f")
-        case datetime.datetime():
-            return timestamp_text(value.replace(tzinfo=None))
-        case tuple() | list():
-            return [plain(element) for element in value]
-    return str(value)
-
-
-def plain_row(row: Row) -> list[object]:
-    return [plain(value) for value in row]
+from whence.model.types import STRING
+from whence.model.types.base import castable, converter
+from whence.sources.rows import listed
 
 
 def read_values(given: Mapping[str, object], relation: Relation) -> dict[str, object]:
@@ -81,3 +51,13 @@ def _read(value: object, column: Column) -> object:
         return converter(STRING, column.type)(value)
     except EvaluationError as error:
         raise DataError(f"{error.message}, for column {column.name!r}") from None
+
+
+def written(content: object) -> bytes:
+    """In ASCII, so that a string with half a character in it cannot break the answer."""
+    return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+
+
+class JsonAnswer(JSONResponse):
+    def render(self, content: object) -> bytes:
+        return written(content)

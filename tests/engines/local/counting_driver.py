@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from whence.analysis.analyze import Analysis
-from whence.engines.engine import Functions
-from whence.engines.local.maintainer import Maintainer
-from whence.engines.local.store import Store, table_store
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.engines.reference.evaluate import NO_FUNCTIONS, evaluate
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.store import Store, table_store
+from whence.model.program import Functions
 from whence.model.types import Row
 from whence.model.updates import Delta
 
@@ -25,7 +25,7 @@ class Driver:
         make: Make,
         base: Mapping[str, Delta],
         functions: Functions = NO_FUNCTIONS,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RecursionLimits = DEFAULT_LIMITS,
     ) -> None:
         self.analysis = analysis
         self.functions = functions

@@ -6,7 +6,7 @@ import datetime
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whence.database import Database
+from whence.database.database import Database
 from whence.model.updates import Commit
 
 Row: TypeAlias = tuple[object, ...]

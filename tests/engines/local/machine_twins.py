@@ -9,10 +9,11 @@ from unittest import mock
 
 import whence
 from tests.engines.local.machine_actions import Action
-from whence.database import Database
+from whence.database.database import Database
 from whence.engines.local.engine import LocalEngine
-from whence.engines.local.forest import choosing
+from whence.engines.local.forest import forests
 from whence.engines.local.forest.values import NotCompiledError
+from whence.lab.strategies import STRATEGIES
 from whence.model.updates import Commit
 from whence.session.session import Session
 
@@ -62,12 +63,12 @@ def general_only() -> Iterator[None]:
     def refuse(*_: object) -> None:
         raise NotCompiledError("this is a test of the general strategy")
 
-    with mock.patch.object(choosing, "forest_for", refuse):
+    with mock.patch.object(forests, "forest_for", refuse):
         yield
 
 
 def local_databases(strategies: Sequence[str]) -> dict[str, Database]:
-    return {name: Database(Session(LocalEngine(name))) for name in strategies}
+    return {name: Database(Session(LocalEngine(name, strategies=STRATEGIES))) for name in strategies}
 
 
 class Twins:

@@ -7,18 +7,17 @@ from dataclasses import dataclass
 
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.maintainer import Maintainer
-from whence.engines.local.recursive.absorption import Absorption
-from whence.engines.local.recursive.dred import DRed
-from whence.engines.local.recursive.eager import EagerAbsorption
-from whence.engines.local.recursive.recompute import Recompute
-from whence.engines.local.recursive.relative import Relative
-from whence.engines.local.store import Store
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.engines.reference.evaluate import evaluate
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
 from whence.errors import WhenceError
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.recursive.absorption import Absorption
+from whence.incremental.recursive.dred import DRed
+from whence.incremental.recursive.recompute import Recompute
+from whence.incremental.store import Store
+from whence.lab.strategies import EagerAbsorption, Relative
 from whence.lang.datalog.parse import parse_datalog
+from whence.model.program import Functions
 from whence.model.rules import Atom, Negation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -59,7 +58,7 @@ class Driver:
         self,
         analysis: Analysis,
         functions: Functions | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RecursionLimits = DEFAULT_LIMITS,
         strategies: Sequence[type[Absorption | EagerAbsorption | DRed | Relative | Recompute]] = ALL,
         base: Tables | None = None,
     ) -> None:

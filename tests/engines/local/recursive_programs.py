@@ -7,9 +7,8 @@ from random import Random
 
 from tests.engines.local.recursive_driver import analysis_of
 from whence.analysis.analyze import Analysis
-from whence.engines.engine import Function
 from whence.errors import StratificationError, UnsafeRuleError
-from whence.model.program import Signature
+from whence.model.program import Function, Signature
 from whence.model.types import INT, Row
 from whence.model.updates import Delta
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whence.engines.local.counting.extremes import Extreme
-from whence.engines.local.counting.folds import ByValue, Fold, Linear
 from whence.errors import EvaluationError
 from whence.functions.aggregates import aggregate_type, fold
+from whence.incremental.counting.folds import ByValue, Extreme, Fold, LinearFold
 from whence.model.types import BIGINT, DOUBLE, INT, STRING, ArrayType, DecimalType, Type, Value
 
 DECIMAL = DecimalType(38, 2)
@@ -62,7 +61,7 @@ def added(aggregate: Fold, change: Any, values: list[tuple[Value, int]]) -> Any:
 @given(data=st.data())
 def test_values_that_only_come(function: str, kind: Type, data: st.DataObject) -> None:
     changes = data.draw(steps(kind, st.integers(1, 3)))
-    check(Linear(function, kind, aggregate_type(function, kind, None)), function, False, kind, changes)
+    check(LinearFold(function, kind, aggregate_type(function, kind, None)), function, False, kind, changes)
 
 
 @pytest.mark.parametrize("distinct", [False, True])
@@ -107,7 +106,7 @@ def test_a_heap_does_not_grow_with_what_has_gone() -> None:
     ids=str,
 )
 def test_a_sum_that_does_not_fit(kind: Type, value: Value, message: str) -> None:
-    aggregate = Linear("sum", kind, aggregate_type("sum", kind, None))
+    aggregate = LinearFold("sum", kind, aggregate_type("sum", kind, None))
     change = aggregate.add(aggregate.begin(aggregate.empty()), [value], [2], [0])
     with pytest.raises(EvaluationError, match=message):
         aggregate.result(change)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from whence.analysis.analyze import analyze
-from whence.incremental.body import Body
-from whence.incremental.delta import Part, State, delta_parts
+from whence.analysis.typed_rules import TypedRule
+from whence.incremental.counting.counting import DeltaPart, delta_parts
+from whence.incremental.counting.sources import LiteralState
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe
 from whence.incremental.planner import make_delta_plan, make_plan
 from whence.lang.datalog.parse import parse_datalog
-from whence.model.rules import Rule
-from whence.model.schema import Relation
 from whence.model.terms import Constant
 from whence.model.types import DATE
+from whence.planning.statistics import Sizes
 
 SCHEMA = """
 .decl order_(id: INT, customer: INT, day: DATE) bag
@@ -26,14 +26,12 @@ SCHEMA = """
 
 
 def plan(rule: str, trigger: int | None = None, bound: Sequence[str] = (), schema: str = SCHEMA) -> Plan:
-    body = Body(*_rule(rule, schema), {})
     sizes = {"order_": 1_000, "customer": 100, "item": 10_000, "big": 10_000}
-    return make_plan(body, sizes.__getitem__, trigger, bound)
+    return make_plan(_rule(rule, schema), Sizes(sizes.__getitem__), trigger, bound)
 
 
-def _rule(text: str, schema: str = SCHEMA) -> tuple[Rule, Mapping[str, Relation]]:
-    analysis = analyze(parse_datalog(schema + text))
-    return analysis.program.rules[-1], analysis.relations
+def _rule(text: str, schema: str = SCHEMA) -> TypedRule:
+    return analyze(parse_datalog(schema + text)).components[-1].typed[-1]
 
 
 def shown(made: Plan) -> list[str]:
@@ -135,20 +133,34 @@ def test_constants_in_conditions_are_computed_once() -> None:
 
 
 def test_delta_parts() -> None:
-    kept, its = State.KEPT, State.ITS
+    kept, its = LiteralState.KEPT, LiteralState.ITS
     assert list(delta_parts([0, 2, 4])) == [
-        Part(0, {2: its, 4: its}),
-        Part(2, {0: kept, 4: its}),
-        Part(4, {0: kept, 2: kept}),
+        DeltaPart(0, {2: its, 4: its}),
+        DeltaPart(2, {0: kept, 4: its}),
+        DeltaPart(4, {0: kept, 2: kept}),
     ]
     assert list(delta_parts([])) == []
 
 
 def test_a_change_has_a_slot_for_how_often() -> None:
-    body = Body(*_rule(JOIN), {})
-    made = make_delta_plan(body, lambda _: 10, 0)
+    rule = _rule(JOIN)
+    made = make_delta_plan(rule, Sizes(lambda _: 10), 0)
     assert made.counts == (0,)
     assert made.slots["o"] == 1
     assert not any(step.counted for step in made.steps if isinstance(step, Probe))
     # Of the other bags it still matters how often a row is there.
-    assert make_delta_plan(body, lambda _: 10, 1).counts == (0, 4)
+    assert make_delta_plan(rule, Sizes(lambda _: 10), 1).counts == (0, 4)
+
+
+def test_constants_are_looked_up_where_an_index_is_there_anyway() -> None:
+    rule = _rule("v(n) :- customer(i, n, r), i = 7, r = 2.")
+
+    def made(*indexes: tuple[int, ...], trigger: int | None = None) -> list[str]:
+        return shown(make_plan(rule, Sizes(lambda _: 100), trigger, indexes=lambda _: indexes))
+
+    assert made() == ["customer()", "filter", "filter"]
+    assert made((1,)) == ["customer()", "filter", "filter"]
+    assert made((0,)) == ["customer(0)", "filter"]
+    assert made((0,), (0, 2)) == ["customer(0, 2)"]
+    # A change comes with its rows, and is not looked up.
+    assert made((0,), trigger=0) == ["customer()", "filter", "filter"]

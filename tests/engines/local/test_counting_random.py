@@ -8,8 +8,8 @@ import pytest
 
 from tests.engines.local.counting_driver import Driver
 from tests.engines.local.counting_programs import Generator, random_delta
-from whence.engines.local.counting import entering, opening, pipeline, totals
-from whence.engines.local.counting.counting import Counting
+from whence.incremental.counting import bindings, input_changes, pipeline, totals
+from whence.incremental.counting.counting import Counting
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -19,7 +19,7 @@ def test_counts_are_those_of_recomputation(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(1_000, 1_040))
 def test_what_is_handled_in_pieces(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (entering, opening, pipeline):
+    for module in (input_changes, bindings, pipeline):
         monkeypatch.setattr(module, "FULL", 2)
     monkeypatch.setattr(totals, "MANY", 1)
     play(Random(seed))

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 import whence
-from whence.database import Database
+from whence.analysis.limits import RecursionLimits
+from whence.database.database import Database
 from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forest.maintainer import ForestMaintainer
-from whence.engines.reference.fixpoint import Limits
 from whence.session.session import Session
 
 LINK = ".decl link(x: INT, y: INT)"
 COMPILED = "recursive: a compiled proof forest"
 
 
-def both(rules: str, limits: Limits | None = None) -> tuple[Database, Database, LocalEngine]:
+def both(rules: str, limits: RecursionLimits | None = None) -> tuple[Database, Database, LocalEngine]:
     """The reference engine, and the local one with the same program."""
-    engine = LocalEngine("auto", limits or Limits())
+    engine = LocalEngine("auto", limits or RecursionLimits())
     local, oracle = Database(Session(engine)), whence.connect(engine="reference")
     for db in (local, oracle):
         db.function("picky", picky, returns="INT")
@@ -44,8 +44,8 @@ def test_a_recursion_that_counts_is_compiled_and_ends() -> None:
     assert local.rows("up") == oracle.rows("up") == {(x,) for x in range(20, 41)}
 
 
-@pytest.mark.parametrize("limits", [Limits(rounds=30), Limits(rows=300)])
-def test_counting_without_end_is_stopped_at_the_rule(limits: Limits) -> None:
+@pytest.mark.parametrize("limits", [RecursionLimits(rounds=30), RecursionLimits(rows=300)])
+def test_counting_without_end_is_stopped_at_the_rule(limits: RecursionLimits) -> None:
     _, local, _ = both("up(x) :- n(x). up(y) :- up(x), y = x + d, d(d).", limits)
     local.insert("n", [(x,) for x in range(0, 1_000, 50)])
     with pytest.raises(whence.ConvergenceError, match="'up'") as caught:
@@ -59,7 +59,7 @@ def test_counting_without_end_is_stopped_at_the_rule(limits: Limits) -> None:
 def test_the_limit_is_about_as_deep_as_the_recursion() -> None:
     """Rows that need no computing are not counted, so it can be one round less than rounds would be."""
     for rounds in (4, 6):
-        _, local, _ = both("up(x) :- n(x). up(x + 1) :- up(x), x < 5.", Limits(rounds=rounds))
+        _, local, _ = both("up(x) :- n(x). up(x + 1) :- up(x), x < 5.", RecursionLimits(rounds=rounds))
         if rounds < 5:
             with pytest.raises(whence.ConvergenceError):
                 local.insert("n", [(0,)])

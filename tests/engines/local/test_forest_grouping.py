@@ -6,8 +6,8 @@ import pytest
 
 import whence
 from tests.engines.local.recursive_driver import analysis_of
-from whence.engines.local.forest.grouping import passed_on
 from whence.engines.local.forest.layout import NOTHING
+from whence.engines.local.forest.program import passed_on
 
 DECLARED = ".decl link(x: INT, y: INT)\n"
 

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from tests.engines.local.counting_programs import keyed_delta, random_keyed_delta
-from whence.engines.local.store import KeyedStore, Store, table_store
 from whence.incremental.keyed import Key, KeyedDelta, KeyedRows
+from whence.incremental.store import KeyedStore, Store, table_store
 from whence.model.schema import Column, Relation
 from whence.model.types import INT, STRING, Row
 from whence.model.updates import totals

@@ -10,15 +10,14 @@ import pytest
 
 from tests.engines.local.recursive_driver import Driver
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
-from whence.engines.local.recursive.absorption import Absorption
-from whence.engines.local.recursive.dred import DRed
-from whence.engines.local.recursive.eager import EagerAbsorption
-from whence.engines.local.recursive.recompute import Recompute
-from whence.engines.local.recursive.relative import Relative
-from whence.engines.reference.fixpoint import Limits
+from whence.analysis.limits import RecursionLimits
 from whence.errors import ConvergenceError, EvaluationError
+from whence.incremental.recursive.absorption import Absorption
+from whence.incremental.recursive.dred import DRed
+from whence.incremental.recursive.recompute import Recompute
+from whence.lab.strategies import EagerAbsorption, Relative
 
-LIMITS = Limits(rounds=40, rows=400)
+LIMITS = RecursionLimits(rounds=40, rows=400)
 PROGRAMS = 120
 STEPS = 12
 BLOCK = 20

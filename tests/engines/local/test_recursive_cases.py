@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 
 import pytest
 
 from tests.engines.local.recursive_driver import ALL, Driver, analysis_of
-from whence.engines.engine import Function
-from whence.engines.local.recursive.absorption import Absorption
-from whence.engines.local.recursive.dred import DRed
-from whence.engines.local.recursive.strategy import OWING
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.errors import ConvergenceError, EvaluationError
-from whence.model.program import Signature
+from whence.incremental.recursive.absorption import Absorption
+from whence.incremental.recursive.dred import DRed
+from whence.incremental.recursive.strategy import OWING
+from whence.model.program import Function, Signature
 from whence.model.types import INT, Row, Value
 
 LINKS = ".decl link(x: number, y: number, c: number)\n"
@@ -21,7 +21,7 @@ REACH = LINKS + "reach(x, y) :- link(x, y, _). reach(x, y) :- link(x, z, _), rea
 CHEAPEST = LINKS + "best(x, y, min<c>) :- link(x, y, c). best(x, y, min<c>) :- link(x, z, a), best(z, y, b), c = a + b."
 
 
-def driver(text: str, base: Mapping[str, list[Row]] | None = None, limits: Limits = DEFAULT_LIMITS) -> Driver:
+def driver(text: str, base: Mapping[str, list[Row]] | None = None, limits: RecursionLimits = DEFAULT_LIMITS) -> Driver:
     rows = {name: dict.fromkeys(of_table, 1) for name, of_table in (base or {}).items()}
     return Driver(analysis_of(text), limits=limits, base=rows)
 
@@ -129,7 +129,7 @@ class TestPlain:
     def test_a_long_chain_of_given_values_is_not_limited(self) -> None:
         d = Driver(
             analysis_of(LINKS + "at(x) :- link(x, _, 0). at(y) :- at(x), link(x, y, _)."),
-            limits=Limits(rounds=5, rows=5),
+            limits=RecursionLimits(rounds=5, rows=5),
             strategies=[Absorption, DRed],
             base={"link": {(i, i + 1, int(i > 0)): 1 for i in range(60)}},
         )
@@ -144,6 +144,17 @@ class TestAggregates:
         assert (0, 2, 5) in d.tables["best"]
         d.apply({"link": plus((0, 1, 1), (1, 2, 0))}, rehearse=True)
         assert (0, 2, 1) in d.tables["best"]
+
+    def test_the_greatest_of_decimals_that_differ_in_the_last_of_38_digits(self) -> None:
+        text = (
+            ".decl e(x: number, y: number, c: decimal(38, 0))\n"
+            "best(x, y, max<c>) :- e(x, y, c). best(x, y, max<c>) :- e(x, z, a), best(z, y, b), c = least(a, b)."
+        )
+        least, greatest = Decimal("1234567890" * 3 + "12345670"), Decimal("1234567890" * 3 + "12345678")
+        d = driver(text, {"e": [(0, 1, least), (0, 1, greatest)]})
+        assert d.tables["best"].keys() == {(0, 1, greatest)}
+        d.apply({"e": minus((0, 1, greatest))})
+        assert d.tables["best"].keys() == {(0, 1, least)}
 
     def test_no_cycle_of_no_cost_keeps_itself_alive(self) -> None:
         d = driver(CHEAPEST, {"link": [(0, 1, 0), (1, 0, 0), (1, 2, 3)]})
@@ -252,7 +263,7 @@ class TestAggregates:
 
 class TestErrors:
     def test_costs_that_fall_forever(self) -> None:
-        d = driver(CHEAPEST, {"link": [(0, 1, 1), (1, 2, 1)]}, Limits(rounds=30))
+        d = driver(CHEAPEST, {"link": [(0, 1, 1), (1, 2, 1)]}, RecursionLimits(rounds=30))
         errors = d.fails({"link": plus((2, 0, -5))})
         assert len(errors) == len(ALL)
         for error in errors:
@@ -263,7 +274,7 @@ class TestErrors:
 
     def test_paths_that_grow_forever(self) -> None:
         text = LINKS + "path(x, y, c) :- link(x, y, c). path(x, y, c) :- link(x, z, a), path(z, y, b), c = a + b."
-        for limits in (Limits(rounds=30), Limits(rows=40)):
+        for limits in (RecursionLimits(rounds=30), RecursionLimits(rows=40)):
             d = driver(text, {"link": [(0, 1, 1), (1, 2, 1)]}, limits)
             errors = d.fails({"link": plus((2, 0, 1))})
             assert [type(error) for error in errors] == [ConvergenceError] * len(ALL)
@@ -273,7 +284,7 @@ class TestErrors:
         text = LINKS + "at(x, 0 + x) :- link(x, _, _). at(x, y) :- at(y, x)."
         old: list[Row] = [(x, 0, 0) for x in range(10)]
         new: list[Row] = [(x, 0, 0) for x in range(10, 20)]
-        d = driver(text, {"link": old}, Limits(rows=12))
+        d = driver(text, {"link": old}, RecursionLimits(rows=12))
         d.apply({"link": minus(*old) | plus(*new)})
 
     @pytest.mark.parametrize("strategy", ALL)

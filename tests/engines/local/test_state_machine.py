@@ -18,7 +18,7 @@ from tests.engines.local.machine_actions import Action, Advance, Changes, Delete
 from tests.engines.local.machine_steps import PHASES, SEEDS, TAKEN, runs
 from tests.engines.local.machine_twins import LARGE, SMALL, Twins, local_databases
 from tests.engines.local.machine_views import SETS, TABLES, ViewMaker
-from whence.database import Database
+from whence.database.database import Database
 from whence.model.schema import Column
 from whence.model.types import DATE, DOUBLE, STRING, TIMESTAMP
 from whence.model.updates import Commit

@@ -16,7 +16,7 @@ from tests.engines.local.forest_programs import COSTS, SETS, TABLES, TEMPTING, P
 from tests.engines.local.machine_actions import Action, Changes, Delete, Insert, Row, Rules
 from tests.engines.local.machine_steps import PHASES, SEEDS, TAKEN, runs
 from tests.engines.local.machine_twins import Twins
-from whence.database import Database
+from whence.database.database import Database
 from whence.engines.local.engine import LocalEngine
 from whence.model.schema import Column
 from whence.model.types import DATE, STRING
@@ -47,7 +47,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whence.engines.local.forest.room._SMALLEST", 2)
     monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_PACKING", 2)
     monkeypatch.setattr("whence.engines.local.forest.maintainer._WORTH_FORGETTING", 5)
-    monkeypatch.setattr("whence.engines.local.forest.computing.AT_ONCE", 2)
+    monkeypatch.setattr("whence.engines.local.forest.function_values.AT_ONCE", 2)
 
 
 class ForestMachine(RuleBasedStateMachine):

@@ -9,7 +9,7 @@ from random import Random
 
 from whence.errors import WhenceError
 from whence.functions.builtin import BUILTINS
-from whence.functions.typing import Typed, infer
+from whence.functions.types import Typed, infer
 from whence.model.schema import Column, Relation
 from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable
 from whence.model.types import (

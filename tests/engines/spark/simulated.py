@@ -12,17 +12,16 @@ from typing import Any
 
 from tests.engines.local.recursive_driver import added, difference
 from whence.analysis.analyze import Analysis
-from whence.engines.engine import Functions
 from whence.engines.reference.evaluate import evaluate
-from whence.engines.spark.components import ComponentPlan
+from whence.engines.spark.components import Effects, SparkComponent
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.followed import Followed
-from whence.engines.spark.paging import Base, Paging, Segments
+from whence.engines.spark.metrics import SparkWork
+from whence.engines.spark.pages import Base, Paging, Segments
 from whence.engines.spark.registry import Registry
-from whence.engines.spark.state import Counted
+from whence.engines.spark.state import CountedRows
 from whence.engines.spark.supported import Supported
-from whence.engines.spark.work import Work
 from whence.errors import WhenceError
+from whence.model.program import Functions
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
 
@@ -53,7 +52,9 @@ class SimulatedEngine(SparkEngine):
                 asked = any(list(_answer(state))) or asked
         return asked
 
-    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
+    def _on_cluster(
+        self, plan: SparkComponent, inputs: Mapping[str, Delta], registry: Registry, work: SparkWork
+    ) -> Effects:
         raise ToClusterError
 
     def compact(self, name: str) -> None:
@@ -64,14 +65,14 @@ class SimulatedEngine(SparkEngine):
             rows,  # type: ignore[arg-type]
             len(rows),
             lambda table: table,
-            add_up=isinstance(state, Counted),
+            add_up=isinstance(state, CountedRows),
         )
         state.replace(segments)
 
     def state(self, name: str) -> dict[Row, Any]:
         state = self.registry[name]
         rows = dict(_stored(state.base))
-        if isinstance(state, Counted):
+        if isinstance(state, CountedRows):
             return added(rows, state.overlay.counts)
         rows.update(state.overlay)
         return {row: known for row, known in rows.items() if known is not None}

@@ -17,12 +17,13 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from whence.engines.spark.storage.changes import Change, NewTable
-from whence.engines.spark.storage.columns import columns_of_arrow
-from whence.engines.spark.storage.files import Files
-from whence.engines.spark.storage.manifest import Segment
-from whence.engines.spark.storage.store import Storage
-from whence.session.clock import Tick
+from whence.model.updates import Version
+from whence.session.lifetimes import Tick
+from whence.storage.files.changes import CommitChange, NewTable
+from whence.storage.files.files import Files
+from whence.storage.files.manifest import Segment
+from whence.storage.files.segments import columns_of_arrow
+from whence.storage.files.store import Storage
 
 Delta: TypeAlias = dict[tuple[int, str], int]
 
@@ -63,7 +64,7 @@ def read_parquet(storage: Storage, segment: Segment) -> pa.Table:
 
 @contextmanager
 def without_spark() -> Iterator[None]:
-    with patch("whence.engines.spark.storage.store.write_segment", write_parquet):
+    with patch("whence.storage.files.store.write_segment", write_parquet):
         yield
 
 
@@ -86,7 +87,7 @@ def contents(storage: Storage) -> dict[str, Delta]:
 
 
 def feed(storage: Storage, name: str, since: int) -> dict[int, Delta]:
-    parts = storage.feed(name, since)
+    parts = storage.feed(name, Version(since))
     assert [part.timestamp for part in parts] == [timestamp(part.version) for part in parts]
     return {
         part.version: delta_of(
@@ -142,7 +143,7 @@ def commit(storage: Storage) -> None:
     changes = {name: arrow(change(name, version)) for name in NAMES if change(name, version)}
     segments = {name: storage.write_segment(rows) for name, rows in changes.items()} if bulk else {}
     storage.commit(
-        Change(
+        CommitChange(
             timestamp=timestamp(version),
             dropped=gone,
             renewed=gone,

@@ -6,7 +6,7 @@ import os
 import sys
 
 from tests.engines.spark.storage_model import commit, without_spark
-from whence.engines.spark.storage.store import Storage
+from whence.storage.files.store import Storage
 
 KEEP_VERSIONS = 40
 

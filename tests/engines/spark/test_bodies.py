@@ -10,13 +10,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.engines.local.recursive_driver import analysis_of
 from tests.engines.spark.views_driver import frame_of
-from whence.engines.engine import Function, Functions
-from whence.engines.reference.tables import Table
+from whence.analysis.typed_rules import typed_rule
+from whence.engines.reference.body import Table
 from whence.engines.reference.view import ViewRule
-from whence.engines.spark.bodies import Start, bindings
+from whence.engines.spark.bodies import JoinStart, bindings
 from whence.engines.spark.types import values_from_arrow
-from whence.incremental.body import Body
-from whence.model.program import Signature
+from whence.model.program import Function, Functions, Signature
 from whence.model.rules import Atom, Negation
 from whence.model.types import BIGINT, Row
 
@@ -59,14 +58,14 @@ def test_bindings_are_those_of_the_reference_engine(spark: SparkSession, text: s
         for number, literal in enumerate(rule.body)
         if isinstance(literal, Negation)
     }
-    body = Body(rule, analysis.relations, SIGNATURES)
+    typed = typed_rule(rule, analysis.relations, SIGNATURES)
     head = [(term, column.type) for term, column in zip(rule.head.terms, analysis.relations["v"].columns, strict=True)]
     expected: Counter[str] = Counter()
     tables = {name: Table(rows) for name, rows in ROWS.items()}
-    for row, (_, count) in ViewRule(rule, analysis.relations, FUNCTIONS).bindings(tables):
+    for row, (_, count) in ViewRule(typed, FUNCTIONS).bindings(tables):
         expected[repr(row)] += count
     for first in (None, *atoms):
-        found = bindings(body, atoms, negations, FUNCTIONS, Start(first=first))
+        found = bindings(typed, atoms, negations, FUNCTIONS, JoinStart(first=first))
         assert {f"a{number}_n" for number in atoms} <= set(found.frame.columns)
         table = found.frame.select(
             *(found.column(term, kind).alias(f"h{position}") for position, (term, kind) in enumerate(head)),
@@ -86,7 +85,7 @@ def test_variables_that_differ_in_case_only(spark: SparkSession) -> None:
     analysis = analysis_of(TABLES + "v(x, X) :- a(x, X).", FUNCTIONS)
     (rule,) = analysis.program.rules
     frame = frame_of(spark, analysis.relations["a"], {(1, 2): 1})
-    found = bindings(Body(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS)
+    found = bindings(typed_rule(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS)
     assert found.frame.select(found.variable("x"), found.variable("X")).collect() == [(1, 2)]
 
 
@@ -94,7 +93,7 @@ def test_frames_carry_any_columns_along(spark: SparkSession) -> None:
     analysis = analysis_of(TABLES + "v(x) :- a(x, y), a(y, _).", FUNCTIONS)
     (rule,) = analysis.program.rules
     frame = frame_of(spark, analysis.relations["a"], {(1, 2): 1, (2, 5): 1}).withColumn("support", F.array("c1"))
-    found = bindings(Body(rule, analysis.relations, SIGNATURES), {0: frame, 1: frame}, {}, FUNCTIONS)
+    found = bindings(typed_rule(rule, analysis.relations, SIGNATURES), {0: frame, 1: frame}, {}, FUNCTIONS)
     row = found.frame.select("a0_support", "a1_support", "a0_n").collect()
     assert row == [([2], [5], 1)]
 
@@ -105,8 +104,8 @@ def test_starting_from_values(spark: SparkSession) -> None:
     (rule,) = analysis.program.rules
     frame = frame_of(spark, analysis.relations["a"], ROWS["a"])
     wanted = spark.createDataFrame([(None, None), (1, 3), (2, 5)], "x INT, z INT")
-    start = Start(bound=("x", "z"), given=wanted)
-    found = bindings(Body(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS, start)
+    start = JoinStart(bound=("x", "z"), given=wanted)
+    found = bindings(typed_rule(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS, start)
     rows = found.frame.select(found.variable("x"), found.variable("y"), found.variable("z")).collect()
     assert {tuple(row) for row in rows} == {(None, 1, None), (1, 2, 3)}
 
@@ -128,7 +127,9 @@ def test_starting_from_a_negation(spark: SparkSession, negation: str, expected: 
     frame = frame_of(spark, relations["a"], ROWS["a"])
     gone = frame_of(spark, relations["b"], {(1, 7.0): 1, (2, 1.5): 1, (2, 2.0): 1, (9, 0.0): 1})
     there = frame_of(spark, relations["b"], {(2, 1.0): 1})
-    found = bindings(Body(rule, relations, SIGNATURES), {0: frame}, {1: there}, FUNCTIONS, Start(first=1, given=gone))
+    found = bindings(
+        typed_rule(rule, relations, SIGNATURES), {0: frame}, {1: there}, FUNCTIONS, JoinStart(first=1, given=gone)
+    )
     rows = found.frame.select(found.variable("x"), found.variable("y")).collect()
     assert {tuple(row) for row in rows} == expected
     assert len(rows) == len(expected)

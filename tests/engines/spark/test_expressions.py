@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from random import Random
@@ -23,15 +24,14 @@ from tests.engines.spark.random_terms import (
     random_term,
     units,
 )
-from whence.engines.engine import Function, Functions
 from whence.engines.spark.errors import evaluation_errors
-from whence.engines.spark.expressions import Terms
-from whence.engines.spark.types import rows_to_arrow, spark_type, values_from_arrow
+from whence.engines.spark.expressions import ColumnTerms
+from whence.engines.spark.types import arrow_frame, rows_to_arrow, spark_type, values_from_arrow
 from whence.errors import EvaluationError
 from whence.functions.builtin import BUILTINS
 from whence.functions.evaluate import compile_term
-from whence.functions.typing import infer
-from whence.model.program import Signature
+from whence.functions.types import infer
+from whence.model.program import Function, Functions, Signature
 from whence.model.schema import Column, Relation
 from whence.model.terms import Call, Cast, Constant, Term, Variable
 from whence.model.types import BIGINT, DOUBLE, INT, STRING, Row, Value
@@ -43,7 +43,7 @@ ONE, ZERO = Constant(1, INT), Constant(0, INT)
 
 
 def frame_of(spark: SparkSession, rows: Sequence[Row]) -> DataFrame:
-    return spark.createDataFrame(rows_to_arrow([(number, *row) for number, row in enumerate(rows)], NUMBERED))
+    return arrow_frame(spark, rows_to_arrow([(number, *row) for number, row in enumerate(rows)], NUMBERED))
 
 
 def row(**values: Value) -> Row:
@@ -68,7 +68,7 @@ class Outcomes:
         self.failing = [number for number in range(len(rows)) if number not in self.values]
 
     def column(self) -> SparkColumn:
-        return Terms(COLUMNS, VARIABLES, self.functions).column(self.term).cast(spark_type(self.kind))
+        return ColumnTerms(COLUMNS, VARIABLES, self.functions).column(self.term).cast(spark_type(self.kind))
 
 
 def check(
@@ -89,7 +89,11 @@ def check(
     return expected
 
 
-@pytest.mark.parametrize("seed", range(2))
+# About a hundred terms each.
+SEEDS = 2 + int(os.environ.get("WHENCE_EXPRESSIONS", "0")) // 1000
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_random_terms(spark: SparkSession, seed: int) -> None:
     chance = Random(seed)
     rows = [random_row(chance) for _ in range(60)]
@@ -162,7 +166,7 @@ def test_what_fails_says_why(spark: SparkSession) -> None:
     functions = {"fails": Function(Signature("fails", BIGINT), lambda x: x // 0)}
     for term, reason in reasons.items():
         with pytest.raises(EvaluationError, match=re.escape(reason)), evaluation_errors():
-            frame.select(Terms(COLUMNS, VARIABLES, functions).column(term)).toArrow()
+            frame.select(ColumnTerms(COLUMNS, VARIABLES, functions).column(term)).toArrow()
 
 
 def test_registered_functions(spark: SparkSession) -> None:

@@ -16,21 +16,19 @@ from tests.engines.local.recursive_programs import FUNCTIONS, random_program, ra
 from tests.engines.spark.test_recursion import LIMITS, Checker, Counts, frame
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.engine import reads
-from whence.engines.local.recursive.rules import Rules
-from whence.engines.local.store import Store
 from whence.engines.reference.evaluate import evaluate
-from whence.engines.spark.absorption import refusal
 from whence.engines.spark.payloads import SUPPORT, Codec, SupportPayload
-from whence.engines.spark.recursion import build
-from whence.engines.spark.recursion.checkpoints import Counted
-from whence.engines.spark.recursion.following import Parts, followed
+from whence.engines.spark.recursion.build import build
+from whence.engines.spark.recursion.checkpoints import CountedFrame
+from whence.engines.spark.recursion.delta_rules import Parts, followed
+from whence.engines.spark.recursive import refusal
 from whence.engines.spark.tuple_ids import UNKNOWN
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
 from whence.errors import ConvergenceError, EvaluationError
+from whence.incremental.recursive.rules import Rules
+from whence.incremental.store import Store
 from whence.lang.datalog.parse import parse_datalog
-from whence.model.program import Program
+from whence.model.program import Functions, Program
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, INT, DecimalType, Row
 
@@ -54,14 +52,14 @@ class Followers:
 
     def begin(self, tables: Counts, *, proved: bool) -> None:
         relations = self.analysis.relations
-        frames = {name: frame(self.spark, relations[name], tables[name]) for name in reads(self.component)}
+        frames = {name: frame(self.spark, relations[name], tables[name]) for name in self.component.reads}
         built = build(self.component, relations, self.functions, frames, LIMITS, proved=proved)
         self.states[proved] = {name: self._read(name, rows.toArrow()) for name, rows in built.items()}
         self._check(tables, proved=proved)
 
     def follow(self, before: Counts, after: Counts, *, proved: bool) -> None:
         relations = self.analysis.relations
-        changes = {name: difference(after[name], before[name]) for name in reads(self.component)}
+        changes = {name: difference(after[name], before[name]) for name in self.component.reads}
         states = self.states[proved]
         parts = Parts(
             self.spark,
@@ -71,7 +69,10 @@ class Followers:
             LIMITS,
             {name: frame(self.spark, relations[name], before[name]) for name in changes},
             {name: delta for name, delta in changes.items() if delta},
-            {name: Counted(state_frame(self.spark, relations[name], rows), len(rows)) for name, rows in states.items()},
+            {
+                name: CountedFrame(state_frame(self.spark, relations[name], rows), len(rows))
+                for name, rows in states.items()
+            },
         )
         if not parts.deltas:
             return
@@ -110,8 +111,9 @@ class Followers:
 
 
 def follows(analysis: Analysis, component: Component, functions: Functions) -> bool:
-    stores = {name: Store() for name in reads(component)}
-    return refusal(component, Rules(component, analysis.relations, functions, stores)) is None
+    stores = {name: Store() for name in component.reads}
+    nothing = dict.fromkeys(component.relations, lambda: 0)
+    return refusal(component, Rules(component, analysis.relations, functions, stores, nothing)) is None
 
 
 def play(spark: SparkSession, seed: int, updates: int) -> int:
@@ -150,13 +152,13 @@ def play(spark: SparkSession, seed: int, updates: int) -> int:
 
 @pytest.fixture(autouse=True)
 def _always_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("whence.engines.spark.recursion.following.WORTH_FOLLOWING", 1.0)
+    monkeypatch.setattr("whence.engines.spark.recursion.delta_rules.WORTH_FOLLOWING", 1.0)
 
 
 def as_if_all_were_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    for place in ("inputs.SMALL", "offering.SMALL", "offering.SENT", "growing.SENT", "growing.HASHED"):
+    for place in ("changes.SMALL", "rules.SMALL", "rules.SENT", "relation.SENT", "relation.HASHED"):
         monkeypatch.setattr(f"whence.engines.spark.recursion.{place}", 0)
-    monkeypatch.setattr("whence.engines.spark.recursion.pieces.MOST_PIECES", 2)
+    monkeypatch.setattr("whence.engines.spark.recursion.checkpoints.MOST_PIECES", 2)
     monkeypatch.setattr("whence.engines.spark.supported.FEW", 0)
     monkeypatch.setattr("whence.engines.spark.supported.LISTED", 0)
 

@@ -8,13 +8,15 @@ from random import Random
 import pytest
 
 from tests.engines.local.counting_programs import Generator, random_value
-from tests.engines.local.recursive_driver import added, analysis_of
+from tests.engines.local.recursive_driver import added, analysis_of, difference
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
-from tests.engines.spark.simulated import ToClusterError, follow
+from tests.engines.spark.simulated import SimulatedEngine, ToClusterError, follow
 from whence.analysis.analyze import Analysis
-from whence.engines.spark.paging import Paging
+from whence.engines.reference.evaluate import evaluate
+from whence.engines.spark.pages import Paging
+from whence.errors import EvaluationError
 from whence.model.types import Row
-from whence.model.updates import Delta
+from whence.model.updates import Delta, Update
 
 STEPS = 8
 PROGRAMS_PER_TEST = 12
@@ -93,3 +95,54 @@ def test_a_ring_that_breaks_and_closes_again() -> None:
     for link in ring:
         updates += [{"link": {link: -1}}, {"link": {link: 1}}]
     assert follow(analysis, {}, updates, Random(1), Paging(whole=0)) == len(updates)
+
+
+KEPT = """
+    .decl a(x: number, y: number)
+    .decl b(x: number)
+    plain(x) :- a(x, _).
+    sums(x, count<*>, sum<y>, min<y>) :- a(x, y).
+    way(x, y) :- a(x, y). way(x, y) :- way(x, z), a(z, y).
+"""
+NEW = (
+    "new(x, y) :- a(x, y), !b(y).",
+    "new(x, max<y>) :- way(x, y).",
+    "new(x, n) :- sums(x, n, _, _), b(x).",
+    "new(x, y) :- way(x, y), x < y. new(x, y) :- new(x, z), plain(z), a(z, y).",
+    # Without end over the rows from before.
+    "new(1, 1). new(x + 1, y) :- new(x, y), !b(x).",
+)
+FAILING = "bad(1 / (y - y)) :- a(_, y)."
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_definitions_that_come_with_rows(seed: int) -> None:
+    """New components are built over the rows after the change, and a failure changes nothing."""
+    rng = Random(seed)
+    engine = SimulatedEngine(Paging(), rng.choice(("auto", "dred")))
+    kept = analysis_of(KEPT)
+    engine.define(kept, {}, Update())
+    base: dict[str, Mapping[Row, int]] = {"a": {}, "b": {}}
+    for step in range(STEPS):
+        update = random_changes(rng, kept, base)
+        update["a"] = {**update.get("a", {}), (50, step): 1}
+        update["b"] = {**update.get("b", {}), (50 + step,): 1}
+        base, before = {name: added(base[name], update.get(name, {})) for name in base}, base
+        text = rng.choice(NEW)
+        was = {name: engine.state(name) for name in engine.registry.names()}
+        engine.unwritten = {}
+        with pytest.raises(EvaluationError):
+            engine.define(analysis_of(KEPT + text + FAILING), {}, Update(update))
+        assert {name: engine.state(name) for name in engine.registry.names()} == was
+        assert engine.unwritten == {}
+        defined = analysis_of(KEPT + text)
+        expected, former = evaluate(defined, base, {}), evaluate(kept, before, {})
+        deltas = engine.define(defined, {}, Update(update))
+        for name, rows in expected.items():
+            assert engine.seen(name) == dict(rows), name
+            assert dict(deltas.get(name, {})) == difference(rows, former.get(name, {})), name
+        assert {name for name, changes in engine.unwritten.items() if len(changes) > 1} == set()
+        engine.define(kept, {}, Update())
+        for name in list(engine.registry.names()):
+            if rng.random() < 0.3:
+                engine.compact(name)

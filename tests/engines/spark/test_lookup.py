@@ -15,12 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from whence.engines.spark.lookup import heap as heaps
-from whence.engines.spark.lookup import index as indexes
-from whence.engines.spark.lookup.hashes import hash_rows, hash_values
-from whence.engines.spark.lookup.heap import Heap
-from whence.engines.spark.lookup.points import SCANNED_FIRST, Points, Reachable, heaps_of
-from whence.engines.spark.types import arrow_type, rows_to_arrow
+from whence.engines.spark import decoded_segment as heaps
+from whence.engines.spark.decoded_segment import (
+    SCANNED_FIRST,
+    Heap,
+    Points,
+    Reachable,
+    hash_rows,
+    hash_values,
+    heaps_of,
+)
+from whence.engines.spark.types import arrow_frame, rows_to_arrow
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, DecimalType, Type
 
@@ -71,7 +76,7 @@ def test_zeros_are_one_value_and_so_are_those_that_are_no_numbers() -> None:
 @pytest.fixture
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heaps, "PIECE", 4)
-    monkeypatch.setattr(indexes, "RUN", 8)
+    monkeypatch.setattr(heaps, "RUN", 8)
 
 
 @pytest.mark.usefixtures("_small_pieces")
@@ -129,7 +134,7 @@ def test_spark_writes_what_is_read(spark: Any, tmp_path: Path) -> None:
     ]
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
-    frame = session.createDataFrame(rows_to_arrow(values, relation))
+    frame = arrow_frame(session, rows_to_arrow(values, relation))
     frame.coalesce(1).write.parquet(str(tmp_path / "written"))
     heap = Heap(list((tmp_path / "written").glob("*.parquet")), _schema(relation), tmp_path)
     for at, (name, column) in enumerate(zip(heap.schema.names, relation.columns, strict=True)):
@@ -139,7 +144,7 @@ def test_spark_writes_what_is_read(spark: Any, tmp_path: Path) -> None:
 
 
 def _schema(relation: Relation) -> pa.Schema:
-    return pa.schema([(f"c{at}", arrow_type(column.type)) for at, column in enumerate(relation.columns)])
+    return pa.schema([(f"c{at}", column.type.arrow()) for at, column in enumerate(relation.columns)])
 
 
 def _columns(relation: Relation, values: Sequence[tuple[Any, ...]]) -> list[pa.Array]:

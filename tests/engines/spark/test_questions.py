@@ -10,10 +10,10 @@ from unittest import mock
 import pytest
 
 import whence
-from whence.cluster import journal
-from whence.cluster.database import SparkDatabase
-from whence.engines.spark.paging import Paging
-from whence.explain.changes import missing
+from whence.engines.spark.pages import Paging
+from whence.explain.hypothetical import missing
+from whence.spark import journal
+from whence.spark.database import SparkDatabase
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

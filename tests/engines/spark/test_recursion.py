@@ -17,32 +17,31 @@ from tests.engines.local.recursive_driver import analysis_of
 from tests.engines.local.recursive_programs import FUNCTIONS, NODES, random_program, random_update
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.engine import reads
-from whence.engines.local.recursive.moving import unfounded
-from whence.engines.reference.evaluate import evaluate
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits, fixpoint
-from whence.engines.reference.groups import Fold
-from whence.engines.reference.tables import Table
-from whence.engines.reference.view import View, ViewRule
-from whence.engines.spark.recursion import build
-from whence.engines.spark.recursion.pieces import MOST_PIECES
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.analysis.typed_rules import typed_rule
+from whence.engines.reference.body import Table
+from whence.engines.reference.evaluate import evaluate, fixpoint
+from whence.engines.reference.view import NaiveFold, View, ViewRule
+from whence.engines.spark.recursion.build import build, recompute
+from whence.engines.spark.recursion.checkpoints import MOST_PIECES
 from whence.engines.spark.tuple_ids import UNPROVED, absence_ids, row_ids
 from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow
 from whence.errors import ConvergenceError, EvaluationError
-from whence.incremental.body import Body
 from whence.incremental.plan import Missing, Pattern
 from whence.incremental.planner import make_plan
+from whence.incremental.recursive.bests import unfounded
+from whence.incremental.recursive.convergence import ConvergenceLimit
 from whence.lang.datalog.parse import parse_datalog
-from whence.model.program import Program
+from whence.model.program import Functions, Program
 from whence.model.rules import Negation, Rule
 from whence.model.schema import Column, Relation
 from whence.model.types import DOUBLE, INT, STRING, ArrayType, DecimalType, Row, Value
+from whence.planning.statistics import UNCOUNTED
 
 Counts = Mapping[str, Mapping[Row, int]]
 Supported = dict[Row, tuple[int, ...]]
 
-LIMITS = Limits(rounds=15, rows=400)
+LIMITS = RecursionLimits(rounds=15, rows=400)
 
 
 def frame(spark: SparkSession, relation: Relation, counts: Mapping[Row, int]) -> DataFrame:
@@ -56,9 +55,9 @@ def built(
     component: Component,
     tables: Counts,
     functions: Functions,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: RecursionLimits = DEFAULT_LIMITS,
 ) -> dict[str, Supported]:
-    frames = {name: frame(spark, analysis.relations[name], tables[name]) for name in reads(component)}
+    frames = {name: frame(spark, analysis.relations[name], tables[name]) for name in component.reads}
     found = {}
     for name, rows in build(component, analysis.relations, functions, frames, limits).items():
         table = rows.toArrow()
@@ -76,7 +75,7 @@ class Checker:
         self.component = component
         self.relations = dict(analysis.relations)
         self.inputs = {
-            name: {row_ids(name, self.relations[name])(row): row for row in tables[name]} for name in reads(component)
+            name: {row_ids(name, self.relations[name])(row): row for row in tables[name]} for name in component.reads
         }
         # A negated atom reads a relation of its own, which has all rows but those that the support says are absent.
         self.negated: dict[str, tuple[Pattern, Relation, list[Value]]] = {}
@@ -84,9 +83,10 @@ class Checker:
         values += [value for value in range(NODES) if value not in values]
         rules: dict[str, list[Rule]] = {}
         signatures = {name: function.signature for name, function in functions.items()}
-        for number, rule in enumerate(component.rules):
+        for number, typed in enumerate(component.typed):
+            rule = typed.rule
             body = list(rule.body)
-            for step in make_plan(Body(rule, self.relations, signatures), lambda _: 1).steps:
+            for step in make_plan(typed, UNCOUNTED).steps:
                 if isinstance(step, Missing):
                     negation = body[step.literal]
                     assert isinstance(negation, Negation)
@@ -97,7 +97,10 @@ class Checker:
                     body[step.literal] = replace(negation, atom=replace(negation.atom, relation=name))
             rules.setdefault(rule.head.relation, []).append(replace(rule, body=tuple(body)))
         self.views = [
-            View(self.relations[name], [ViewRule(rule, self.relations, functions) for rule in rules[name]])
+            View(
+                self.relations[name],
+                [ViewRule(typed_rule(rule, self.relations, signatures), functions) for rule in rules[name]],
+            )
             for name in component.relations
         ]
         self.known: dict[tuple[int, ...], dict[str, Table]] = {}
@@ -113,7 +116,7 @@ class Checker:
             for other in rows
         ), f"{name}{row} does not follow from its support, but {list(rows)}"
 
-    def folds(self, name: str) -> list[tuple[int, Fold]]:
+    def folds(self, name: str) -> list[tuple[int, NaiveFold]]:
         (view,) = [view for view in self.views if view.name == name]
         return list(zip(view.rules[0].rule.aggregates, view.folds, strict=True))
 
@@ -144,7 +147,11 @@ def _as_good(function: str | None, value: Value, other: Value) -> bool:
 
 
 def check(
-    spark: SparkSession, analysis: Analysis, base: Counts, functions: Functions, limits: Limits = DEFAULT_LIMITS
+    spark: SparkSession,
+    analysis: Analysis,
+    base: Counts,
+    functions: Functions,
+    limits: RecursionLimits = DEFAULT_LIMITS,
 ) -> None:
     """Every recursive component over what the reference engine says of the relations below it."""
     tables = evaluate(analysis, base, functions, limits)
@@ -188,10 +195,10 @@ def test_random_programs(spark: SparkSession, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [3, 7, 10, 19])
 def test_random_programs_as_if_all_were_large(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    monkeypatch.setattr("whence.engines.spark.recursion.inputs.SMALL", 0)
-    monkeypatch.setattr("whence.engines.spark.recursion.offering.SMALL", 0)
-    monkeypatch.setattr("whence.engines.spark.recursion.growing.HASHED", 0)
-    monkeypatch.setattr("whence.engines.spark.recursion.pieces.MOST_PIECES", 2)
+    monkeypatch.setattr("whence.engines.spark.recursion.changes.SMALL", 0)
+    monkeypatch.setattr("whence.engines.spark.recursion.rules.SMALL", 0)
+    monkeypatch.setattr("whence.engines.spark.recursion.relation.HASHED", 0)
+    monkeypatch.setattr("whence.engines.spark.recursion.checkpoints.MOST_PIECES", 2)
     play(spark, seed)
 
 
@@ -275,21 +282,54 @@ def persistent(spark: SparkSession) -> Mapping[int, object]:
     return cast("Mapping[int, object]", java.getPersistentRDDs())
 
 
+WORK = r"'p' does not come to an end: its rules were matched with rows more than [0-9,]+ times, and still are"
+
+
 @pytest.mark.parametrize(
     ("text", "limits", "message"),
     [
-        ("count(0). count(n + 1) :- count(n), go(_).", Limits(rounds=5), "after 5 rounds"),
-        ("count(0). count(n + d) :- count(n), go(d).", Limits(rows=10), "more than 10 rows"),
-        ("best(0, min<0>) :- go(_). best(x, min<c - 1>) :- best(x, c), go(x).", Limits(rounds=4), "after 4 rounds"),
+        ("count(0). count(n + 1) :- count(n), go(_).", RecursionLimits(rounds=5), "after 5 rounds"),
+        ("count(0). count(n + d) :- count(n), go(d).", RecursionLimits(rows=10), "more than 10 rows"),
+        (
+            "best(0, min<0>) :- go(_). best(x, min<c - 1>) :- best(x, c), go(x).",
+            RecursionLimits(rounds=4),
+            "after 4 rounds",
+        ),
+        ("p(x) :- go(x). p(x + y + z) :- p(x), p(y), p(z).", RecursionLimits(matches=2_000), WORK),
+        # Nothing new comes of most matches.
+        (
+            "p(x) :- go(x). p(x + 1) :- p(x), p(y), p(z), z = x * y + 7. p(x + 9) :- p(x).",
+            RecursionLimits(matches=500),
+            WORK,
+        ),
     ],
 )
-def test_a_recursion_without_end(spark: SparkSession, text: str, limits: Limits, message: str) -> None:
+def test_a_recursion_without_end(spark: SparkSession, text: str, limits: RecursionLimits, message: str) -> None:
     analysis, base = case(f".decl go(x: number)\n{text}", go=[(number,) for number in range(4)])
     (component,) = [component for component in analysis.components if component.recursive]
     with pytest.raises(ConvergenceError, match=message) as raised:
         built(spark, analysis, component, base, {}, limits)
     assert raised.value.span is not None
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
+
+
+def test_what_is_recomputed_takes_no_more_work_than_the_rest(spark: SparkSession) -> None:
+    analysis, base = case(
+        ".decl go(x: number)\np(x) :- go(x). p(x + y + z) :- p(x), p(y), p(z).", go=[(number,) for number in range(4)]
+    )
+    (component,) = [component for component in analysis.components if component.recursive]
+    frames = {name: frame(spark, analysis.relations[name], base[name]) for name in component.reads}
+    with pytest.raises(ConvergenceError, match=WORK) as raised:
+        recompute(
+            spark,
+            component,
+            analysis.relations,
+            {},
+            frames,
+            lambda _: 4,
+            ConvergenceLimit(component, RecursionLimits(matches=2_000)),
+        )
+    assert raised.value.span is not None
 
 
 def test_what_proofs_do_not_hold_for_is_recomputed(spark: SparkSession) -> None:

@@ -11,17 +11,17 @@ import pytest
 
 import whence
 from tests.engines.spark.storage_model import COLUMNS, arrow, check, commit, contents, rewrite, timestamp, without_spark
-from whence.engines.spark.storage.changes import Change, NewTable
-from whence.engines.spark.storage.columns import columns_of_arrow
-from whence.engines.spark.storage.logs import first_to_merge
-from whence.engines.spark.storage.program import StoredProgram
-from whence.engines.spark.storage.store import STEPS, Storage
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
 from whence.errors import InternalError, StateError
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, DecimalType, Row
-from whence.session.clock import Tick
+from whence.model.updates import Version
 from whence.session.definitions import Definitions
+from whence.session.lifetimes import Tick
+from whence.storage.files.changes import CommitChange, NewTable, first_to_merge
+from whence.storage.files.manifest import StoredProgram
+from whence.storage.files.segments import columns_of_arrow
+from whence.storage.files.store import STEPS, Storage
 
 KINDS = (STRING, INT, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP, DecimalType(38, 10), DecimalType(5, 0))
 EVERYTHING = Relation(
@@ -44,7 +44,7 @@ def test_every_type_comes_back(tmp_path: Path) -> None:
     changes = rows_to_arrow(ROWS, EVERYTHING).append_column("n", pa.array([3, -1, 2**62], pa.int64()))
     storage = Storage.open(None, str(tmp_path))
     storage.commit(
-        Change(
+        CommitChange(
             timestamp=timestamp(1),
             tables={"everything": NewTable("rows", columns_of_arrow(changes.schema))},
             logs={"everything": changes},
@@ -55,7 +55,7 @@ def test_every_type_comes_back(tmp_path: Path) -> None:
     storage = Storage.open(None, str(tmp_path))
     table = storage.current.tables["everything"]
     assert [column.type for column in table.columns] == [*(c.type for c in EVERYTHING.columns), BIGINT]
-    (part,) = storage.feed("everything", 0)
+    (part,) = storage.feed("everything", Version(0))
     assert isinstance(part.changes, pa.Table)
     for found in (storage.logs(["everything"])["everything"], part.changes):
         assert found.equals(changes)
@@ -93,9 +93,9 @@ def test_a_database_without_a_root_goes_away() -> None:
 def test_what_is_remembered(tmp_path: Path) -> None:
     storage = Storage.open(None, str(tmp_path))
     tick = Tick(datetime.datetime(2026, 1, 1, 0, 0, 0, 1), by_wall=True)
-    storage.commit(Change(timestamp=timestamp(1), clock=tick, batches={"a": 1, "b": 7}, notices=["one", "two"]))
-    storage.commit(Change(timestamp=timestamp(2), batches={"a": 2}, notices=["two", "three"]))
-    storage.commit(Change(timestamp=timestamp(3)))
+    storage.commit(CommitChange(timestamp=timestamp(1), clock=tick, batches={"a": 1, "b": 7}, notices=["one", "two"]))
+    storage.commit(CommitChange(timestamp=timestamp(2), batches={"a": 2}, notices=["two", "three"]))
+    storage.commit(CommitChange(timestamp=timestamp(3)))
     before = storage.current
     storage.close()
     storage = Storage.open(None, str(tmp_path))
@@ -122,7 +122,7 @@ def test_definitions_come_back_as_they_were(tmp_path: Path) -> None:
             db.execute(text)
             after = session.definitions
             program = storage.current.program.following(before, after)
-            storage.commit(Change(timestamp=timestamp(number), program=program))
+            storage.commit(CommitChange(timestamp=timestamp(number), program=program))
             before = after
             storage.close()
             storage = Storage.open(None, str(tmp_path))
@@ -140,7 +140,7 @@ def test_feeds_are_kept_for_some_versions(tmp_path: Path) -> None:
     storage = Storage.open(None, str(tmp_path), keep_versions=3)
     once = arrow({(0, "once"): 1})
     storage.commit(
-        Change(
+        CommitChange(
             timestamp=timestamp(1), tables={name: NewTable("rows", COLUMNS) for name in ("t", "u")}, feed={"u": once}
         )
     )
@@ -148,35 +148,35 @@ def test_feeds_are_kept_for_some_versions(tmp_path: Path) -> None:
         changes = arrow({(version, "x"): 1})
         # What others see may be something else than what is stored.
         storage.commit(
-            Change(timestamp=timestamp(version), logs={"t": changes}, feed={"t": arrow({(0, "y"): version})})
+            CommitChange(timestamp=timestamp(version), logs={"t": changes}, feed={"t": arrow({(0, "y"): version})})
         )
     for _ in range(2):
-        assert [part.version for part in storage.feed("t", 5)] == [6, 7, 8]
+        assert [part.version for part in storage.feed("t", Version(5))] == [6, 7, 8]
         with pytest.raises(StateError, match="the changes of 't' are there from version 6 on") as caught:
-            storage.feed("t", 4)
+            storage.feed("t", Version(4))
         assert "which is 3 now" in str(caught.value.hint)
         with pytest.raises(StateError, match="the changes of 'u' are there from version 2 on"):
-            storage.feed("u", 0)
-        assert storage.feed("u", 1) == []
+            storage.feed("u", Version(0))
+        assert storage.feed("u", Version(1)) == []
         storage.close()
         storage = Storage.open(None, str(tmp_path), keep_versions=3)
     storage.close()
     # What was forgotten does not come back with a longer memory.
     storage = Storage.open(None, str(tmp_path), keep_versions=100)
     with pytest.raises(StateError, match="from version 6 on"):
-        storage.feed("t", 4)
+        storage.feed("t", Version(4))
     # Another relation of that name has nothing to do with it.
-    storage.commit(Change(timestamp=timestamp(9), renewed=["t"], feed={"t": once}))
-    assert [part.version for part in storage.feed("t", 0)] == [9]
+    storage.commit(CommitChange(timestamp=timestamp(9), renewed=["t"], feed={"t": once}))
+    assert [part.version for part in storage.feed("t", Version(0))] == [9]
     assert storage.current.tables["t"].logs
     storage.close()
 
 
 def test_logs_become_few() -> None:
     storage = Storage.open(None, None, keep_versions=1)
-    storage.commit(Change(timestamp=timestamp(1), tables={"t": NewTable("rows", COLUMNS)}))
+    storage.commit(CommitChange(timestamp=timestamp(1), tables={"t": NewTable("rows", COLUMNS)}))
     for number in range(2000):
-        storage.commit(Change(timestamp=timestamp(number), logs={"t": arrow({(number, "x"): 1, (5, "same"): 1})}))
+        storage.commit(CommitChange(timestamp=timestamp(number), logs={"t": arrow({(number, "x"): 1, (5, "same"): 1})}))
     logs = storage.current.tables["t"].logs
     assert len(logs) <= STEPS + 5
     assert sum(log.rows for log in logs) == 4000
@@ -239,9 +239,9 @@ def test_segments_that_are_not_needed_after_all(tmp_path: Path) -> None:
 
 def test_changes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     storage = Storage.open(None, str(tmp_path))
-    storage.commit(Change(timestamp=timestamp(1), tables={"t": NewTable("rows", COLUMNS)}))
+    storage.commit(CommitChange(timestamp=timestamp(1), tables={"t": NewTable("rows", COLUMNS)}))
     with pytest.raises(InternalError, match="changes of 't' have columns"):
-        storage.commit(Change(timestamp=timestamp(2), logs={"t": pa.table({"c0": [1]})}))
+        storage.commit(CommitChange(timestamp=timestamp(2), logs={"t": pa.table({"c0": [1]})}))
     assert storage.current.version == 1
     storage.close()
 

@@ -19,10 +19,9 @@ from pyspark.sql import DataFrame
 
 from tests.engines.spark.storage_model import arrow, check, commit, contents, names, without_spark
 from tests.engines.spark.storage_victim import KEEP_VERSIONS
-from whence.engines.spark.storage.files import Entry
-from whence.engines.spark.storage.local_files import LocalFiles
-from whence.engines.spark.storage.store import STEPS, Storage
 from whence.errors import StateError
+from whence.storage.files.files import DirectoryEntry, LocalFiles
+from whence.storage.files.store import STEPS, Storage
 
 ROOT = Path(__file__).parents[3]
 KILLS = 30
@@ -97,7 +96,7 @@ class CrashingFiles(LocalFiles):
         with self._operation():
             super().sync(path)
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> list[DirectoryEntry]:
         with self._operation():
             return super().entries(path)
 
@@ -215,7 +214,8 @@ class TestAFullDisk:
             "storage = Storage.open(None, sys.argv[1])\n"
             "commit(storage)\n"
             "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-            "change = Change(timestamp=timestamp(2), logs={'link': arrow({(x, 'y' * x): 1 for x in range(9_000)})})\n"
+            "rows = arrow({(x, 'y' * x): 1 for x in range(9_000)})\n"
+            "change = CommitChange(timestamp=timestamp(2), logs={'link': rows})\n"
             "try:\n    storage.commit(change)\n"
             "except StateError as error:\n    print(error.message)\n"
             "commit(storage); check(storage, 1000); print(storage.current.version)\n"

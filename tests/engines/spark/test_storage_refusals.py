@@ -20,18 +20,17 @@ import pytest
 
 import whence
 from tests.engines.spark.storage_model import check, commit, timestamp, without_spark
-from whence.engines.spark.storage.changes import Change
-from whence.engines.spark.storage.files import Files
-from whence.engines.spark.storage.local_files import LocalFiles
-from whence.engines.spark.storage.store import Storage
 from whence.errors import StateError
+from whence.storage.files.changes import CommitChange
+from whence.storage.files.files import Files, LocalFiles
+from whence.storage.files.store import Storage
 
 ROOT = Path(__file__).parents[3]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
 
 HOLD = """
 import sys
-from whence.engines.spark.storage.store import Storage
+from whence.storage.files.store import Storage
 storage = Storage.open(None, sys.argv[1])
 print("open", flush=True)
 sys.stdin.read()
@@ -39,9 +38,7 @@ sys.stdin.read()
 RACE = """
 import sys
 from pathlib import Path
-from whence.engines.spark.storage.changes import Change
-from whence.engines.spark.storage.files import Files
-from whence.engines.spark.storage.local_files import LocalFiles
+from whence.storage.files.files import LocalFiles
 files = LocalFiles(Path(sys.argv[1]), survives_power_loss=False)
 print("ready", flush=True)
 sys.stdin.readline()
@@ -190,6 +187,20 @@ class TestElsewhere:
         assert second.current.version == first.current.version
         assert second.current.number == first.current.number + 1
 
+    def test_one_who_was_faster_removes_what_others_began(self, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        files = LocalFiles(state, survives_power_loss=False)
+        link = os.link
+
+        def late(new: Path, target: Path) -> None:
+            monkeypatch.undo()
+            assert files.create("commits/next", b"theirs")
+            new.unlink()
+            link(new, target)
+
+        monkeypatch.setattr(os, "link", late)
+        assert not files.create("commits/next", b"mine")
+        assert files.read("commits/next") == b"theirs"
+
     def test_many_open_at_once(self, tmp_path: Path) -> None:
         """A new root: each has an epoch of its own, or hears of another; and whoever comes after them has it all."""
         opened: list[Storage] = []
@@ -220,7 +231,7 @@ class TestElsewhere:
 
 def commit_small(storage: Storage) -> None:
     """Nothing is in it."""
-    storage.commit(Change(timestamp=timestamp(storage.current.version + 1)))
+    storage.commit(CommitChange(timestamp=timestamp(storage.current.version + 1)))
 
 
 def test_other_things_are_left_alone(tmp_path: Path) -> None:
@@ -373,3 +384,8 @@ def test_definitions_that_cannot_be_understood(state: Path) -> None:
     with pytest.raises(StateError, match="damaged: its definitions cannot be understood"):
         storage.definitions()
     storage.close()
+
+
+def test_without_the_newest_commit(state: Path) -> None:
+    newest(state).unlink()
+    refused(state, r"damaged: version \d+ was committed, and what is left is version \d+")

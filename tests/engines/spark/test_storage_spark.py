@@ -16,18 +16,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.engines.spark.storage_model import check, commit, timestamp
 from tests.engines.spark.test_storage import EVERYTHING, ROWS
-from whence.engines.spark.storage.changes import Change, NewTable
-from whence.engines.spark.storage.columns import columns_of_arrow, columns_of_frame
-from whence.engines.spark.storage.feeds import feed_entries, feed_frame
-from whence.engines.spark.storage.files import Files, open_files
-from whence.engines.spark.storage.hadoop_files import HadoopFiles, home_directory
-from whence.engines.spark.storage.local_files import LocalFiles
-from whence.engines.spark.storage.store import Storage
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
 from whence.errors import StateError
 from whence.model.schema import Column, Relation
 from whence.model.types import INT, STRING, Row
-from whence.session.history import Entry, changes
+from whence.model.updates import Version
+from whence.session.journal import Entry, changes
+from whence.storage.files.changes import CommitChange, NewTable
+from whence.storage.files.feeds import feed_entries, feed_frame
+from whence.storage.files.files import Files, LocalFiles, open_files
+from whence.storage.files.hadoop_files import HadoopFiles, home_directory
+from whence.storage.files.segments import columns_of_arrow, columns_of_frame
+from whence.storage.files.store import Storage
 
 # A name that has to be escaped in addresses.
 STATE = "a state%20#ü"
@@ -169,7 +169,7 @@ class TestSegments:
         segment, more, empty = (storage.write_segment(each) for each in (frame, frame, frame.where("c0 < 0")))
         assert empty.rows == 0
         tables = {"t": NewTable("rows", columns, segments=(segment, empty))}
-        storage.commit(Change(timestamp=timestamp(1), tables=tables, appended={"t": [more]}, feed={"t": segment}))
+        storage.commit(CommitChange(timestamp=timestamp(1), tables=tables, appended={"t": [more]}, feed={"t": segment}))
         storage.close()
         again = Storage.open(spark, str(tmp_path / STATE))
         table = again.current.tables["t"]
@@ -223,18 +223,22 @@ def test_feeds_as_frames(spark: SparkSession, storage: Storage, relation: Relati
         for delta in deltas
     ]
     storage.commit(
-        Change(timestamp=timestamp(1), tables={relation.name: NewTable("rows", columns_of_arrow(tables[0].schema))})
+        CommitChange(
+            timestamp=timestamp(1), tables={relation.name: NewTable("rows", columns_of_arrow(tables[0].schema))}
+        )
     )
     entries = []
     for version, (delta, table) in enumerate(zip(deltas, tables, strict=True), 2):
         # Large changes are segments.
         feed = table if version % 2 else storage.write_segment(spark.createDataFrame(table))
-        storage.commit(Change(timestamp=timestamp(version), logs={relation.name: table}, feed={relation.name: feed}))
-        entries.append(Entry(version, timestamp(version), delta))
-    parts = storage.feed(relation.name, 0)
+        storage.commit(
+            CommitChange(timestamp=timestamp(version), logs={relation.name: table}, feed={relation.name: feed})
+        )
+        entries.append(Entry(Version(version), timestamp(version), delta))
+    parts = storage.feed(relation.name, Version(0))
     assert feed_entries(spark, storage.files, relation, parts) == entries
     for since in (0, 3, 5):
-        frame = feed_frame(spark, storage.files, relation, storage.feed(relation.name, since))
+        frame = feed_frame(spark, storage.files, relation, storage.feed(relation.name, Version(since)))
         assert frame.columns == ["k", "v", "_change_type", "_commit_version", "_commit_timestamp"]
         wanted = [
             (*row, *stamp) for row, *stamp in changes(relation, [each for each in entries if each.version > since])

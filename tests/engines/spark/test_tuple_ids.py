@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from whence.engines.spark.tuple_ids import absence_id, absence_ids, row_ids, tuple_id
-from whence.engines.spark.types import rows_to_arrow
+from whence.engines.spark.types import arrow_frame, rows_to_arrow
 from whence.incremental.plan import Pattern
 from whence.model.schema import Column, Relation
 from whence.model.types import (
@@ -92,7 +92,7 @@ def test_every_type_is_hashed_as_spark_does_it(spark: SparkSession) -> None:
     rows: list[Row] = [tuple(EDGES[kind][number % len(EDGES[kind])] for kind in TYPES) for number in range(most)]
     rows += [tuple(random_value(rng, kind) for kind in TYPES) for _ in range(300)]
     rows.append((None,) * len(TYPES))
-    frame = spark.createDataFrame(rows_to_arrow(rows, wide))
+    frame = arrow_frame(spark, rows_to_arrow(rows, wide))
     columns = [F.col(name) for name in frame.columns]
     alone = [tuple_id("r", [column]).alias(f"t{number}") for number, column in enumerate(columns)]
     found = frame.select(tuple_id("r", columns).alias("all"), *alone).toArrow()
@@ -126,7 +126,7 @@ def test_an_absence_goes_by_the_same_number_whatever_the_types(
     stored = relation(STRING, column)
     pattern = Pattern("r", (1,), ())
     keys: list[Row] = [(value,) for value in (*held, *others)]
-    frame = spark.createDataFrame(rows_to_arrow(keys, relation(key)))
+    frame = arrow_frame(spark, rows_to_arrow(keys, relation(key)))
     found = [row[0] for row in frame.select(absence_id(pattern, stored, [F.col("c0")])).collect()]
     here = list(map(absence_ids(pattern, stored), keys))
     assert found[: len(held)] == here[: len(held)]

@@ -9,7 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.engines.spark.random_terms import RELATION, VALUES, random_row
-from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow, values_from_arrow, values_to_arrow
+from whence.engines.spark.types import (
+    arrow_frame,
+    frame_schema,
+    rows_from_arrow,
+    rows_to_arrow,
+    values_from_arrow,
+    values_to_arrow,
+)
 from whence.model.schema import Column, Relation
 from whence.model.types import ArrayType, Row, Type, Value
 
@@ -21,7 +28,7 @@ def every_row() -> list[Row]:
 
 def test_rows_go_through_spark(spark: SparkSession) -> None:
     rows = every_row()
-    frame = spark.createDataFrame(rows_to_arrow(rows, RELATION))
+    frame = arrow_frame(spark, rows_to_arrow(rows, RELATION))
     assert frame.schema == frame_schema(RELATION)
     back = rows_from_arrow(frame.toArrow(), RELATION)
     # As text, which tells 1 from 1.0 from True, and 1.5 from 1.50.

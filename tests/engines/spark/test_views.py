@@ -22,14 +22,11 @@ from tests.engines.spark.views_driver import check_views, counts_of
 from whence.analysis.analyze import Analysis, analyze
 from whence.engines.reference.evaluate import NO_FUNCTIONS
 from whence.engines.spark.exact_sums import double_totals
-from whence.engines.spark.types import arrow_type
 from whence.engines.spark.views import derive
 from whence.lang.sql.parse import parse_sql
-from whence.model.catalog import Catalog
-from whence.model.program import Program
+from whence.model.program import Catalog, CreateTable, CreateView, Program
 from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.statements import CreateTable, CreateView
 from whence.model.types import Row
 
 TPCH = Path(__file__).parents[2] / "tpch"
@@ -125,7 +122,7 @@ def program(script: str) -> Analysis:
 
 
 def table_frame(spark: SparkSession, relation: Relation, table: pa.Table) -> DataFrame:
-    fields = [pa.field(f"c{number}", arrow_type(column.type)) for number, column in enumerate(relation.columns)]
+    fields = [pa.field(f"c{number}", column.type.arrow()) for number, column in enumerate(relation.columns)]
     cast = pa.schema(
         [pa.field(column.name, field.type) for column, field in zip(relation.columns, fields, strict=True)]
     )

@@ -10,15 +10,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.counting.folds import Linear
-from whence.engines.local.counting.groups import BINDINGS, Groups
-from whence.engines.local.counting.rules import RuleDeltas
-from whence.engines.local.store import Store
 from whence.engines.reference.evaluate import NO_FUNCTIONS, evaluate
-from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
-from whence.engines.spark.views import Derived, derive
-from whence.incremental.body import Body
+from whence.engines.spark.types import arrow_frame, rows_from_arrow, rows_to_arrow
+from whence.engines.spark.views import DerivedView, derive
+from whence.incremental.counting.counting import RuleDeltas
+from whence.incremental.counting.folds import LinearFold
+from whence.incremental.counting.groups import BINDINGS, Groups
+from whence.incremental.store import Store
+from whence.model.program import Functions
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, Row, Type
 
@@ -28,7 +27,7 @@ Counts = Mapping[Row, int]
 def frame_of(spark: SparkSession, relation: Relation, counts: Counts) -> DataFrame:
     """The rows with their counts, as the engine would give them to a component."""
     counted = Relation(relation.name, (*relation.columns, Column("n", BIGINT, nullable=False)))
-    rows = spark.createDataFrame(rows_to_arrow([(*row, count) for row, count in counts.items()], counted))
+    rows = arrow_frame(spark, rows_to_arrow([(*row, count) for row, count in counts.items()], counted))
     return rows.withColumnRenamed(f"c{relation.arity}", "n")
 
 
@@ -46,7 +45,7 @@ class Kept(Groups):
     def groups(self) -> dict[Row, tuple[Any, ...]]:
         """Per group its bindings, and the number and total of each linear fold."""
         return {
-            key: (state[BINDINGS], *(state[at] for at, fold in self._placed if isinstance(fold, Linear)))
+            key: (state[BINDINGS], *(state[at] for at, fold in self._placed if isinstance(fold, LinearFold)))
             for key, state in self._groups.items()
         }
 
@@ -64,18 +63,16 @@ class Kept(Groups):
                 for value, copies in state[at].copies.items()
             }
             for number, (at, fold) in enumerate(self._placed)
-            if not isinstance(fold, Linear)
+            if not isinstance(fold, LinearFold)
         }
 
 
 def kept(component: Component, analysis: Analysis, tables: Mapping[str, Counts], functions: Functions) -> Kept:
-    signatures = {name: function.signature for name, function in functions.items()}
-    bodies = [Body(rule, analysis.relations, signatures) for rule in component.rules]
-    view = Kept(analysis.relations[component.relations[0]], bodies)
+    view = Kept(analysis.relations[component.relations[0]], component.typed)
     stores = {name: Store(counts) for name, counts in tables.items()}
     view.begin()
-    for number, body in enumerate(bodies):
-        RuleDeltas(body, functions, stores, partial(view.taker, number)).build()
+    for number, rule in enumerate(component.typed):
+        RuleDeltas(rule, functions, stores, partial(view.taker, number)).build()
     view.change()
     view.settle()
     return view
@@ -101,7 +98,7 @@ def check_views(
 
 
 def check_view(
-    analysis: Analysis, component: Component, derived: Derived, tables: Mapping[str, Counts], functions: Functions
+    analysis: Analysis, component: Component, derived: DerivedView, tables: Mapping[str, Counts], functions: Functions
 ) -> None:
     (name,) = component.relations
     relation = analysis.relations[name]

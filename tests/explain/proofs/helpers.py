@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from whence.database import Database
-from whence.explain.proofs.checking import Checker
+from whence.database.database import Database
+from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.proof import Proof
 from whence.model.types import Row
 
@@ -18,7 +18,7 @@ def check(db: Database, proof: Proof) -> None:
     """Every step of a proof holds, as far as a checker can tell that knows nothing of provers."""
     inside = session(db)
     checker = Checker(inside.definitions.analysis, inside.definitions.functions, inside.engine.counts)
-    checker.check(proof.facts, {f: (r.kind.value, r.count, r.ways) for f, r in proof.reasons.items()})
+    checker.check(proof.facts, {f: (r.kind.value, r.count, r.derivations) for f, r in proof.reasons.items()})
 
 
 def check_all(db: Database, views: Iterable[str]) -> int:

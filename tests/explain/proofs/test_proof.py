@@ -12,7 +12,7 @@ import pytest
 
 import whence
 from tests.explain.proofs.helpers import check
-from whence.database import Database
+from whence.database.database import Database
 from whence.errors import DataError, StateError, UnknownNameError, UnsupportedError
 
 RULES = """

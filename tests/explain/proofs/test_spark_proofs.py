@@ -9,11 +9,11 @@ import pytest
 
 import whence
 from tests.explain.proofs.helpers import check, check_all
-from whence.cluster import journal
-from whence.cluster.database import SparkDatabase
-from whence.engines.spark import proving
-from whence.engines.spark.paging import Paging
+from whence.engines.spark import evidence
+from whence.engines.spark.pages import Paging
 from whence.errors import UnsupportedError
+from whence.spark import journal
+from whence.spark.database import SparkDatabase
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -80,7 +80,7 @@ def test_views_on_the_cluster_are_looked_up_and_not_read(spark: SparkSession) ->
             check(db, proof)
             assert proof.complete
         # Of many numbers, rows are found by a join.
-        with mock.patch.object(proving, "LISTED", 1):
+        with mock.patch.object(evidence, "LISTED", 1):
             check(db, db.why("open_way", ("n0", "n11")))
         with pytest.raises(UnsupportedError, match="more rows than should be brought to the driver"):
             db.why("open_way", (None, None))

@@ -8,27 +8,26 @@ from random import Random
 from tests.engines.local.counting_programs import Generator, random_value
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
 from whence.analysis.analyze import Analysis
-from whence.engines.engine import Functions
+from whence.analysis.limits import RecursionLimits as Rounds
 from whence.engines.local.engine import LocalEngine
-from whence.engines.reference.fixpoint import Limits as Rounds
 from whence.errors import ConvergenceError, EvaluationError
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.checking import Checker
-from whence.explain.proofs.limits import Limits
-from whence.explain.proofs.prover import prove
-from whence.explain.proofs.reasons import Fact
-from whence.explain.proofs.steps import Steps
+from whence.explain.proofs.checker import Checker
+from whence.explain.proofs.prover import Steps, prove
+from whence.explain.proofs.reasons import Fact, ProofLimits
+from whence.lab.strategies import STRATEGIES
+from whence.model.program import Functions
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
 
-LIMITS = Limits(members=10**6, steps=10**6)
+LIMITS = ProofLimits(members=10**6, steps=10**6)
 
 
 def recursive_engine(seed: int, maintenance: str, size: int = 14, steps: int = 6) -> tuple[str, LocalEngine, Analysis]:
     """A random recursive program after a few changes, some of which fail and are taken back."""
     rng = Random(seed)
     text, analysis = random_program(seed)
-    engine = LocalEngine(maintenance, Rounds(rounds=40, rows=400))
+    engine = LocalEngine(maintenance, Rounds(rounds=40, rows=400), STRATEGIES)
     engine.define(analysis, FUNCTIONS, Update())
     base: dict[str, dict[Row, int]] = {}
     for _ in range(steps):
@@ -88,6 +87,6 @@ def prove_everything(engine: LocalEngine, analysis: Analysis, functions: Functio
 
 def _prove(backwards: Backwards, checker: Checker, fact: Fact) -> None:
     reasons = prove(backwards, [fact], LIMITS)
-    checker.check([fact], {each: (r.kind.value, r.count, r.ways) for each, r in reasons.items()})
+    checker.check([fact], {each: (r.kind.value, r.count, r.derivations) for each, r in reasons.items()})
     (root,) = Steps(reasons, backwards).roots([fact])
     assert all(step.label for step in root.walk())

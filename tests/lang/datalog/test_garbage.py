@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.errors import InternalError, ParseError, WhenceError
-from whence.lang.datalog.limits import DEPTH_LIMIT, EXPANSION_LIMIT, NESTING_LIMIT
+from whence.lang.datalog.literals import DEPTH_LIMIT, EXPANSION_LIMIT, NESTING_LIMIT
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.program import Program
 

@@ -14,23 +14,11 @@ from whence.model.program import Directive
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
-from whence.model.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    ArrayType,
-    DecimalType,
-    Type,
-)
+from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, NULL, STRING, TIMESTAMP, ArrayType, DecimalType, Type
 
 X, Y, Z = Variable("x"), Variable("y"), Variable("z")
 ANY = Wildcard()
-ONE, TWO, THREE = (Constant(n, INT) for n in (1, 2, 3))
+ZERO, ONE, TWO, THREE = (Constant(n, INT) for n in range(4))
 
 
 def text(value: str) -> Constant:
@@ -90,7 +78,7 @@ def text(value: str) -> Constant:
         ("(x + y) * z", Call("*", (Call("+", (X, Y)), Z))),
         ("x - y - z", Call("-", (Call("-", (X, Y)), Z))),
         ("x - (y - z)", Call("-", (X, Call("-", (Y, Z))))),
-        ("x / y % z", Call("%", (Call("/", (X, Y)), Z))),
+        ("x / y % z", Call("%", (Call("quotient", (X, Y)), Z))),
         ("x ^ y ^ z", Call("power", (X, Call("power", (Y, Z))))),
         ("-x", Call("-", (X,))),
         ("-x ^ 2", Call("-", (Call("power", (X, TWO)),))),
@@ -111,7 +99,10 @@ def text(value: str) -> Constant:
         ("cat(x, y)", Call("concat", (X, Y))),
         ("strlen(x)", Call("length", (X,))),
         ("substr(x, 0, 2)", Call("substring", (X, ONE, TWO))),
-        ("substr(x, y, 2)", Call("substring", (X, Call("+", (Y, ONE)), TWO))),
+        (
+            "substr(x, y, 2)",
+            Call("if", (Call("<", (Y, ZERO)), text(""), Call("substring", (X, Call("+", (Y, ONE)), TWO)))),
+        ),
         ("min(x, y)", Call("least", (X, Y))),
         ("max(x, y, z)", Call("greatest", (X, Y, Z))),
         ("@min(x)", Call("min", (X,))),
@@ -120,8 +111,8 @@ def text(value: str) -> Constant:
         ("to_float(x)", Cast(X, DOUBLE)),
         ('contains("a", x)', Call("contains", (X, text("a")))),
         ('@contains(x, "a")', Call("contains", (X, text("a")))),
-        ('match("a|b", x)', Call("rlike", (X, text("^(?:a|b)$")))),
-        ("match(y, x)", Call("rlike", (X, Call("concat", (text("^(?:"), Y, text(")$")))))),
+        ('match("a|b", x)', Call("rlike", (X, text(r"^(?:a|b)(?![\s\S])")))),
+        ("match(y, x)", Call("rlike", (X, Call("concat", (text("^(?:"), Y, text(r")(?![\s\S])")))))),
     ],
 )
 def test_term(written: str, term: Term) -> None:

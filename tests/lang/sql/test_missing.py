@@ -6,8 +6,7 @@ import pytest
 
 import whence
 from whence.functions.builtin import BUILTINS
-from whence.lang.sql.calls import AGGREGATE_SYNONYMS, SYNONYMS
-from whence.lang.sql.missing import INSTEAD, missing
+from whence.lang.sql.functions import AGGREGATE_SYNONYMS, INSTEAD, SYNONYMS, missing
 
 TABLE = "CREATE TABLE r(x INT, y INT, z INT, s STRING, t STRING, d DATE, at TIMESTAMP)"
 

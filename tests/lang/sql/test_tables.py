@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from whence.lang.sql.parse import parse_sql
 from whence.lang.sql.write import to_sql
-from whence.model.catalog import Catalog
+from whence.model.program import Catalog, CreateTable
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive
-from whence.model.statements import CreateTable
 from whence.model.types import INT, STRING, TIMESTAMP
 
 NAMES = ["a", "order", "two words", "a,b", "back`tick", "x.y", "`", "ä"]

@@ -5,29 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.counting.counting import Counting
-from whence.engines.local.maintainer import Maintainer
-from whence.engines.local.recursive.absorption import Absorption
-from whence.engines.local.recursive.dred import DRed
-from whence.engines.local.recursive.eager import EagerAbsorption
-from whence.engines.local.recursive.recompute import Recompute
-from whence.engines.local.recursive.relative import Relative
-from whence.engines.local.store import Store
-from whence.engines.reference.fixpoint import Limits
+from whence.analysis.limits import RecursionLimits
+from whence.engines.local.evidence import ProofForest
 from whence.errors import UnsupportedError
+from whence.incremental.counting.counting import Counting
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.recursive.absorption import Absorption
+from whence.incremental.recursive.dred import DRed
+from whence.incremental.recursive.recompute import Recompute
+from whence.incremental.recursive.strategy import Strategy
+from whence.incremental.store import Store
+from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
 
-RECURSIVE: Mapping[str, Callable[..., Maintainer]] = {
-    "dred": DRed,
-    "eager": EagerAbsorption,
-    "relative": Relative,
-    "recompute": Recompute,
-}
-MAINTENANCE = ("auto", "absorption", "counting", *RECURSIVE)
+Strategies: TypeAlias = Mapping[str, Callable[..., Maintainer]]
+
+# Those that a recursive component gets only if they are asked for.
+RECURSIVE: Strategies = {"dred": DRed, "recompute": Recompute}
+MAINTENANCE = ("auto", "absorption", "dred", "counting", "recompute")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,22 @@ class Choice:
     strategy: str
     reason: str
 
+    @property
+    def recomputed_because(self) -> str | None:
+        if isinstance(self.maintainer, Recompute):
+            return "that is the strategy"
+        return self.maintainer.reason if isinstance(self.maintainer, Strategy) else None
+
+    @property
+    def is_compiled(self) -> bool:
+        return isinstance(self.maintainer, ProofForest)
+
+    @property
+    def rederived(self) -> Literal["none", "non-linear", "all"]:
+        if isinstance(self.maintainer, Absorption):
+            return "non-linear"
+        return "all" if isinstance(self.maintainer, DRed) else "none"
+
 
 def choose(
     maintenance: str,
@@ -45,14 +60,18 @@ def choose(
     relations: Mapping[str, Relation],
     functions: Functions,
     stores: Mapping[str, Store],
-    limits: Limits,
+    limits: RecursionLimits,
     compiled: Collection[str] = (),
+    strategies: Strategies = RECURSIVE,
 ) -> Choice:
-    """The maintainer for a component under a `maintenance=` option. `compiled` relations are kept by forests."""
+    """The maintainer for a component under a `maintenance=` option. `compiled` relations are kept by forests.
+
+    Other `strategies` than those of the product can be asked for, if they are given.
+    """
     parts = (component, relations, functions, stores, limits)
     if not component.recursive:
         if maintenance in ("auto", "absorption") and _joins_rows_of(compiled, component, relations):
-            from whence.engines.local.forest.choosing import forest_for
+            from whence.engines.local.forest.forests import forest_for
             from whence.engines.local.forest.values import NotCompiledError
 
             with suppress(NotCompiledError):
@@ -67,20 +86,20 @@ def choose(
             hint='use maintenance="auto"',
         )
     # Loading the compiler takes longer than many programs run; only recursion has use for it.
-    from whence.engines.local.forest.choosing import forest_for, over_deleting_forest_for
+    from whence.engines.local.forest.forests import forest_for, over_deleting_forest_for
     from whence.engines.local.forest.values import NotCompiledError
 
     try:
         if maintenance == "dred":
             return Choice(over_deleting_forest_for(*parts, DRed), "dred", "asked for: compiled")
-        if maintenance not in RECURSIVE:
+        if maintenance not in strategies:
             forest = forest_for(*parts, Absorption)
             return Choice(forest, "absorption", "recursive: a compiled proof forest")
     except NotCompiledError as why:
-        if maintenance not in RECURSIVE:
+        if maintenance not in strategies:
             reason = f"recursive: a proof forest, not compiled because {why}"
             return Choice(Absorption(*parts), "absorption", reason)
-    return Choice(RECURSIVE[maintenance](*parts), maintenance, "asked for")
+    return Choice(strategies[maintenance](*parts), maintenance, "asked for")
 
 
 def _joins_rows_of(compiled: Collection[str], component: Component, relations: Mapping[str, Relation]) -> bool:

@@ -1,4 +1,4 @@
-"""All the ways to satisfy a rule's body."""
+"""The body of a rule: a join order for its steps, and all bindings that satisfy them over tables of rows."""
 
 from __future__ import annotations
 
@@ -6,32 +6,96 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from whence.analysis.order import Absent, Define, Match, Step, Test, order_body
-from whence.engines.reference.joins import binds, is_known, join_order, needs
-from whence.engines.reference.tables import Table
-from whence.engines.reference.terms import Binding, Computed, Conversion, Environment, Scope, as_term, conversion
-from whence.model.rules import Atom, Rule
-from whence.model.terms import Variable, Wildcard, variables
-from whence.model.types import Value
+from whence.analysis.order import Absent, Define, Match, Step, Test, binds, needs
+from whence.analysis.scope import Binding, Computed, Conversion, Environment, Scope, conversion
+from whence.analysis.typed_rules import TypedRule
+from whence.analysis.typing import condition_term
+from whence.model.rules import Atom
+from whence.model.terms import Term, Variable, Wildcard, variables
+from whence.model.types import Row, Value
+
+Counted: TypeAlias = tuple[Row, int]
+
+
+class Table:
+    """Rows and how often each is there. Never changed once made, so that indexes stay true."""
+
+    def __init__(self, counts: Mapping[Row, int]) -> None:
+        self.counts = counts
+        self._indexes: dict[tuple[int, ...], dict[tuple[Value, ...], list[Counted]]] = {}
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def matching(self, positions: tuple[int, ...], values: tuple[Value, ...]) -> Sequence[Counted]:
+        """The rows that hold `values` at `positions`."""
+        index = self._indexes.get(positions)
+        if index is None:
+            index = self._indexes[positions] = self._index(positions)
+        return index.get(values, ())
+
+    def _index(self, positions: tuple[int, ...]) -> dict[tuple[Value, ...], list[Counted]]:
+        index: dict[tuple[Value, ...], list[Counted]] = {}
+        for row, count in self.counts.items():
+            index.setdefault(tuple(row[position] for position in positions), []).append((row, count))
+        return index
+
+
+EMPTY = Table({})
+
+
+def join_order(steps: Sequence[Step], size: Callable[[str], int]) -> list[Step]:
+    """Every filter as soon as it can be decided; of the joins, one that is connected to what is bound comes before one
+    that is not, and then the one that should find the fewest rows. Ties keep the order of the text.
+    """
+    waiting = [(step, needs(step)) for step in steps]
+    bound: set[str] = set()
+    ordered: list[Step] = []
+    while waiting:
+        ready = [step for step, needed in waiting if needed <= bound]
+        chosen: list[Step] = [step for step in ready if not isinstance(step, Match)]
+        if not chosen:
+            chosen = [
+                min((step for step in ready if isinstance(step, Match)), key=lambda step: _rank(step, bound, size))
+            ]
+        ordered += chosen
+        bound = bound.union(*map(binds, chosen))
+        placed = set(map(id, chosen))
+        waiting = [(step, needed) for step, needed in waiting if id(step) not in placed]
+    return ordered
+
+
+def is_known(term: Term, bound: set[str]) -> bool:
+    return not isinstance(term, Wildcard) and all(v.name in bound for v in variables(term))
+
+
+def _rank(step: Match, bound: set[str], size: Callable[[str], int]) -> tuple[bool, float]:
+    known = sum(is_known(term, bound) for term in step.atom.terms)
+    # A guess, and enough to tell a probe from a scan: each known column leaves one row in ten.
+    return bool(bound) and not known, size(step.atom.relation) / 10.0**known
+
 
 Extension: TypeAlias = Callable[[Environment, int], Iterable[Binding]]
+Tally: TypeAlias = Callable[[Iterable[Binding]], Iterator[Binding]]
 
 
 class Body:
-    """The steps of a rule's body, ordered anew for the tables of every evaluation."""
+    """The steps of a rule's body, ordered again for the tables of every evaluation."""
 
-    def __init__(self, rule: Rule, scope: Scope) -> None:
-        self.steps = order_body(rule)
+    def __init__(self, typed: TypedRule, scope: Scope) -> None:
+        self.steps = typed.steps
         self.scope = scope
-        self.of_head = {variable.name for term in rule.head.terms for variable in variables(term)}
+        self.of_head = {variable.name for term in typed.rule.head.terms for variable in variables(term)}
 
-    def bindings(self, tables: Mapping[str, Table]) -> Iterator[Binding]:
-        """Step by step, from the one way to satisfy nothing."""
+    def bindings(self, tables: Mapping[str, Table], tally: Tally | None = None) -> Iterator[Binding]:
+        """Step by step, from the one binding of nothing. What matches a step passes through the tally."""
         steps = join_order(self.steps, lambda relation: len(tables[relation]))
         bound: set[str] = set()
         found: Iterable[Binding] = [({}, 1)]
         for step, awaited in zip(steps, self._awaited(steps), strict=True):
             extended = _extended(found, self._extension(step, bound, tables))
+            if tally is not None:
+                extended = tally(extended)
             bound |= binds(step)
             if step is steps[-1]:
                 return extended
@@ -58,7 +122,7 @@ class Body:
             case Define(variable, term):
                 return _define(variable.name, self.scope.compute(term, self.scope.types[variable.name].type))
             case Test(literal):
-                return _test(self.scope.compute(as_term(literal)))
+                return _test(self.scope.compute(condition_term(literal)))
 
 
 def _extended(bindings: Iterable[Binding], extend: Extension) -> Iterator[Binding]:
@@ -89,7 +153,7 @@ def _test(condition: Computed) -> Extension:
 
 
 @dataclass(frozen=True, slots=True)
-class Lookup:
+class NaiveLookup:
     """The rows of a table that fit an atom, where some variables are bound.
 
     The rows come from an index on `positions`, whose values are known before; `binds` are the columns that give
@@ -121,7 +185,7 @@ class Lookup:
         return [] if present else [(environment, count)]
 
 
-def lookup(atom: Atom, bound: set[str], table: Table, scope: Scope) -> Lookup:
+def lookup(atom: Atom, bound: set[str], table: Table, scope: Scope) -> NaiveLookup:
     columns = scope.relations[atom.relation].columns
     known: dict[int, Computed] = {}
     binds: dict[str, tuple[int, str, Conversion | None]] = {}
@@ -137,4 +201,4 @@ def lookup(atom: Atom, bound: set[str], table: Table, scope: Scope) -> Lookup:
             known[position] = key
         else:
             checks.append((position, scope.compute(term), conversion(column.type, scope.type_of(term))))
-    return Lookup(table, tuple(known), tuple(known.values()), tuple(binds.values()), tuple(checks))
+    return NaiveLookup(table, tuple(known), tuple(known.values()), tuple(binds.values()), tuple(checks))

@@ -1,17 +1,19 @@
-"""The reference engine: after every change, the views that could differ are computed again from nothing."""
+"""The reference engine: after every change, the views that could differ are computed again from scratch."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.reference.evaluate import NO_FUNCTIONS, Evaluator
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
-from whence.engines.reference.tables import EMPTY, Table
-from whence.model.program import Program
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.engines.engine import Capabilities
+from whence.engines.reference.body import EMPTY, Table
+from whence.engines.reference.evaluate import NO_FUNCTIONS, Evaluator, evaluate
+from whence.interrupts import interruptible
+from whence.model.program import Functions, Program
 from whence.model.rules import Atom, Negation, Rule
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
@@ -20,7 +22,7 @@ from whence.model.updates import Delta, Update
 class ReferenceEngine:
     """State is one table per relation. Tables are replaced, never changed, so a call that raises leaves no trace."""
 
-    def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, limits: RecursionLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._analysis = Analysis(Program(), {}, ())
         self._evaluator = Evaluator(self._analysis, NO_FUNCTIONS, limits)
@@ -50,8 +52,17 @@ class ReferenceEngine:
         _, deltas, _ = _bring_up_to_date(self._evaluator, self._tables, update, stale=set())
         return deltas
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(foresight=self)
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         return MappingProxyType(self._tables[relation].counts)
+
+    def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Mapping[Row, int]:
+        base = {name: self._tables[name].counts for name in analysis.relations if name in self._tables}
+        counts = interruptible(lambda: evaluate(analysis, base, functions, self._limits))[relation]
+        return {row: count for row, count in counts.items() if count > 0}
 
     def metrics(self) -> Mapping[str, int | float]:
         return {"components": self._evaluated}
@@ -76,7 +87,8 @@ def _bring_up_to_date(
         if stale.isdisjoint(concerned) and deltas.keys().isdisjoint(concerned):
             continue
         evaluated += 1
-        for name, table in evaluator.component(component, tables).items():
+        # Nothing has happened yet, so that it can be left at any moment.
+        for name, table in interruptible(partial(evaluator.component, component, tables)).items():
             delta = _difference(table.counts, before[name].counts)
             if delta:
                 # An unchanged table keeps its indexes.

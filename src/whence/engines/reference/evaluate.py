@@ -1,17 +1,70 @@
-"""A whole program over given base tables: the components in order, the recursive ones to their fixpoint."""
+"""A program evaluated naively, component by component.
+
+A recursive component is R := T(R) from empty, until nothing changes: each round computes all its relations from those
+of the round before.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits, fixpoint
-from whence.engines.reference.tables import Table
-from whence.engines.reference.view import View, ViewRule
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits, makes_values, too_deep
+from whence.analysis.typed_rules import typed_rule
+from whence.engines.reference.body import EMPTY, Table
+from whence.engines.reference.view import Matches, View, ViewRule
+from whence.errors import ConvergenceError, shown
+from whence.model.program import Functions
+from whence.model.rules import Rule
 from whence.model.types import Row
+
+
+def fixpoint(views: Sequence[View], below: Mapping[str, Table], limits: RecursionLimits) -> dict[str, Table]:
+    limited = any(makes_values(rule.rule) for view in views for rule in view.rules)
+    tables = {view.name: EMPTY for view in views}
+    rounds = 0
+    while True:
+        around = {**below, **tables}
+        if limited:
+            matches = Matches(limits.matches_for(sum(len(table.counts) for table in tables.values())))
+            following = {view.name: Table(view.counts(around, limits.rows, matches)) for view in views}
+        else:
+            following = {view.name: Table(view.counts(around)) for view in views}
+        changed = [view for view in views if following[view.name].counts != tables[view.name].counts]
+        if not changed:
+            return tables
+        if limited and rounds >= limits.rounds:
+            raise _endless(changed, around, following, rounds)
+        tables = following
+        rounds += 1
+
+
+def _endless(
+    changed: Sequence[View], before: Mapping[str, Table], after: Mapping[str, Table], rounds: int
+) -> ConvergenceError:
+    """The error that names the rules whose rows were still new in the last round."""
+    guilty: list[tuple[View, Rule, list[str]]] = []
+    for view in changed:
+        fresh = {row for row in after[view.name].counts if row not in before[view.name].counts}
+        producing = [each for each in view.rules if not fresh.isdisjoint(View(view.relation, [each]).counts(before))]
+        # Where rules aggregate several values together, none of them may produce a row alone.
+        guilty += [(view, each.rule, _example(fresh)) for each in producing or view.rules]
+    _, rule, example = guilty[0]
+    return too_deep(
+        rule,
+        example,
+        rounds,
+        improves=any(view.folds for view in changed),
+        related=[("this rule keeps producing new rows too", other.span) for _, other, _ in guilty[1:]],
+    )
+
+
+def _example(rows: Collection[Row]) -> list[str]:
+    """The same one of these rows every time, as text: the shortest to write, and of those the first."""
+    return min(([shown(value) for value in row] for row in rows), key=lambda row: [*map(len, row), *row], default=[])
+
 
 NO_FUNCTIONS: Functions = MappingProxyType({})
 
@@ -20,7 +73,7 @@ def evaluate(
     analysis: Analysis,
     base: Mapping[str, Mapping[Row, int]],
     functions: Functions = NO_FUNCTIONS,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: RecursionLimits = DEFAULT_LIMITS,
 ) -> dict[str, Mapping[Row, int]]:
     """The counts of every relation. Base tables that are not given are empty."""
     evaluator = Evaluator(analysis, functions, limits)
@@ -33,7 +86,7 @@ def evaluate(
 class Evaluator:
     """A program's rules, each made ready when it is first needed and evaluated as often as needed."""
 
-    def __init__(self, analysis: Analysis, functions: Functions, limits: Limits) -> None:
+    def __init__(self, analysis: Analysis, functions: Functions, limits: RecursionLimits) -> None:
         self.limits = limits
         # A component without rules is a base table.
         self.derived = [component for component in analysis.components if component.rules]
@@ -51,7 +104,10 @@ class Evaluator:
         return {view.name: Table(view.counts(tables)) for view in views}
 
     def _made(self, component: Component) -> list[View]:
+        # Its own: what is judged here may share no plan, and no mistake, with the judge.
+        signatures = {name: function.signature for name, function in self._functions.items()}
         rules: dict[str, list[ViewRule]] = {}
         for rule in component.rules:
-            rules.setdefault(rule.head.relation, []).append(ViewRule(rule, self._relations, self._functions))
+            ready = ViewRule(typed_rule(rule, self._relations, signatures), self._functions)
+            rules.setdefault(rule.head.relation, []).append(ready)
         return [View(self._relations[name], of_view) for name, of_view in rules.items()]

@@ -1,4 +1,4 @@
-"""All the ways to satisfy a rule's body, as a DataFrame with a row for each."""
+"""All bindings that satisfy a rule's body, as a DataFrame with a row for each."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ from operator import and_
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from whence.engines.engine import Functions
-from whence.engines.spark.expressions import Terms
+from whence.analysis.typed_rules import TypedRule
+from whence.engines.spark.expressions import ColumnTerms
 from whence.engines.spark.types import column_names
-from whence.functions.typing import Typed
-from whence.incremental.body import Body
+from whence.functions.types import Typed
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Pattern, Plan, Probe
-from whence.incremental.planner import Size, make_plan
+from whence.incremental.planner import make_plan
+from whence.model.program import Functions
 from whence.model.schema import Relation
 from whence.model.terms import Call, Cast, Term, Variable
 from whence.model.types import Type
-
-# What every relation counts as when joins are put in order, since nobody has counted the rows of a frame. It is enough
-# to tell that a look-up by a whole key finds less than one by a part of it.
-ROWS = 1_000_000
+from whence.planning.statistics import UNCOUNTED, Statistics
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,7 @@ class Bindings:
     """
 
     frame: DataFrame
-    terms: Terms
+    terms: ColumnTerms
 
     def variable(self, name: str) -> Column:
         return self.terms.column(Variable(name))
@@ -44,49 +41,54 @@ class Bindings:
 
 
 @dataclass(frozen=True)
-class Start:
+class JoinStart:
     """Where joins begin, and how they go on.
 
     `first` is an atom, whose frame should be the smallest, or a negation: then `given` are rows that came or went, and
     only bindings which one of them stands against are found. Or `given` has values for the variables `bound`, in
-    columns of that order. `size` tells how many rows a relation has. Before an atom in `settled` is joined, `settle`
-    may make another frame of the bindings so far.
+    columns of that order. Without `statistics` joins go by keys and by what links atoms, in the order of the text.
+    Before an atom in `settled` is joined, `settle` may make another frame of the bindings so far. What a join yields
+    goes through `counted`.
     """
 
     first: int | None = None
     bound: Sequence[str] = ()
     given: DataFrame | None = None
-    size: Size = lambda _: ROWS
+    statistics: Statistics = UNCOUNTED
     settled: Collection[int] = ()
     settle: Callable[[DataFrame], DataFrame] = lambda frame: frame
+    counted: Callable[[DataFrame], DataFrame] = lambda frame: frame
 
 
-ANYWHERE = Start()
+ANYWHERE = JoinStart()
 
 
 def bindings(
-    body: Body,
+    rule: TypedRule,
     atoms: Mapping[int, DataFrame],
     negations: Mapping[int, DataFrame],
     functions: Functions,
-    start: Start = ANYWHERE,
+    start: JoinStart = ANYWHERE,
 ) -> Bindings:
-    """The ways to satisfy `body` where its literals, by number, read these frames.
+    """The bindings that satisfy the body of a rule where its literals, by number, read these frames.
 
     A frame has the relation's columns as c0, c1, ...; that of a negation has the rows that count as present. A body
     without any frame is evaluated in the active session.
     """
-    plan = make_plan(body, start.size, start.first, start.bound)
+    plan = make_plan(rule, start.statistics, start.first, start.bound)
     session = next((frame.sparkSession for frame in (*atoms.values(), *negations.values())), None)
-    joining = _Joining(plan, body.relations, functions, session or SparkSession.active())
+    joining = _Joining(plan, rule.relations, functions, session or SparkSession.active())
     if start.bound and start.given is not None:
         joining.begin(start.given)
     for step in plan.steps:
         match step:
             case Probe():
-                if step.literal in start.settled and joining.has_begun:
+                is_join = joining.has_begun
+                if is_join and step.literal in start.settled:
                     joining.frame = start.settle(joining.frame)
                 joining.probe(step, atoms[step.literal])
+                if is_join:
+                    joining.frame = start.counted(joining.frame)
             case Missing():
                 joining.missing(step, negations[step.literal])
             case Flip():
@@ -111,7 +113,7 @@ class _Joining:
         self._slot = 0
         self._columns: dict[str, str] = {}
         self._made = 0
-        self.terms = Terms(self._columns, self._types, functions)
+        self.terms = ColumnTerms(self._columns, self._types, functions)
         # Before any step, there is one way to satisfy nothing at all.
         self._nothing = self.frame = session.range(1, numPartitions=1).select()
 

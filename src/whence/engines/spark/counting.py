@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
+
+from pyspark.sql import DataFrame
 
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.counting.extremes import Extreme
-from whence.engines.local.counting.folds import ByValue, Fold, Linear
-from whence.engines.local.counting.groups import BINDINGS, ROW, Change, Groups, State
-from whence.engines.local.counting.rules import RuleDeltas
-from whence.engines.local.counting.tally import Tally
-from whence.engines.local.counting.view import View
-from whence.engines.local.store import Key, Readable
-from whence.engines.spark.state import Counted, Known
-from whence.incremental.body import Body
+from whence.engines.spark.bodies import JoinStart
+from whence.engines.spark.components import Cluster, DerivedFrames, Effects
+from whence.engines.spark.payloads import Totals, totals_payload
+from whence.engines.spark.registry import ChangedState, Registry, RegistryStatistics, StateChange, readable
+from whence.engines.spark.state import AnnotatedRows, CountedRows
+from whence.engines.spark.views import derive
+from whence.incremental.counting.counting import CountedView, RuleDeltas, Tally
+from whence.incremental.counting.folds import ByValue, Extreme, Fold, LinearFold
+from whence.incremental.counting.groups import BINDINGS, ROW, Change, Groups, State
+from whence.incremental.store import Key
+from whence.model.program import Functions
 from whence.model.rules import Rule
-from whence.model.schema import Relation
+from whence.model.schema import Column, Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Delta
 
-# Of a group: how many bindings it has, and for each of its linear folds how many values, and their total.
-Totals: TypeAlias = tuple[int, tuple[tuple[int, Any], ...]]
-
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ViewOutcome:
     """What a change does to a view: the rows that readers see come and go, and what changes in its state.
 
     `counts` are those of its rows, `groups` and `members` those of its groups and of their values.
@@ -40,66 +40,29 @@ class Outcome:
     members: Mapping[int, Delta] = field(default_factory=dict)
 
 
-class PagedView(View, Protocol):
-    def outcome(self) -> Outcome: ...
-
-
-class PagedCounting:
-    """One relation and its rules. A try that misses rows changes nothing, and is made again when they are there."""
-
-    def __init__(
-        self,
-        component: Component,
-        relations: Mapping[str, Relation],
-        functions: Functions,
-        stores: Mapping[str, Readable],
-        view: PagedView,
-    ) -> None:
-        self._view = view
-        self._rules = [
-            RuleDeltas(body, functions, stores, partial(view.taker, number))
-            for number, body in enumerate(bodies_of(component, relations, functions))
-        ]
-
-    def build(self) -> Outcome:
-        """The view from nothing."""
-        self._view.begin()
-        for rule in self._rules:
-            rule.build()
-        return self._view.outcome()
-
-    def apply(self, deltas: Mapping[str, Delta]) -> Outcome:
-        """What becomes of the view."""
-        self._view.begin()
-        for rule in self._rules:
-            rule.apply(deltas)
-        return self._view.outcome()
-
-
-def bodies_of(component: Component, relations: Mapping[str, Relation], functions: Functions) -> list[Body]:
-    signatures = {name: function.signature for name, function in functions.items()}
-    return [Body(rule, relations, signatures) for rule in component.rules]
+class PagedView(CountedView, Protocol):
+    def outcome(self) -> ViewOutcome: ...
 
 
 class PagedTally(Tally):
-    """The rows of a view without aggregates, with the number of ways to derive each."""
+    """The rows of a view without aggregates, with the number of derivations of each."""
 
-    def __init__(self, state: Counted, rules: Sequence[Rule]) -> None:
+    def __init__(self, state: CountedRows, rules: Sequence[Rule]) -> None:
         super().__init__(state.relation, rules)
         self._state = state
 
     def _settled(self) -> Mapping[Row, int]:
         return self._state.counts
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ViewOutcome:
         seen = self.change()
-        return Outcome(seen, self._pending)
+        return ViewOutcome(seen, self._pending)
 
 
 class PagedGroups(Groups):
     """The groups of a view with aggregates."""
 
-    def stand_on(self, groups: Known[Totals], members: Mapping[int, Counted]) -> None:
+    def stand_on(self, groups: AnnotatedRows[Totals], members: Mapping[int, CountedRows]) -> None:
         """Where the groups are, and the values of each as far as a fold keeps them."""
         self._stored = groups
         self._members = members
@@ -116,14 +79,14 @@ class PagedGroups(Groups):
                 assert kind is not None, "only count<*> has no argument, and it is no fold"
                 yield number, kind
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> ViewOutcome:
         seen = self.change()
         groups: dict[Row, Totals | None] = {}
         members: dict[int, dict[Row, int]] = {}
         for key, change in self._changes.items():
             self._collect_members(key, change, members)
             groups[key] = self._totals(key, change)
-        return Outcome(seen, seen, groups, {number: delta for number, delta in members.items() if delta})
+        return ViewOutcome(seen, seen, groups, {number: delta for number, delta in members.items() if delta})
 
     def _expect(self, keys: Collection[Row]) -> None:
         bare: list[Key] = [key[0] if len(key) == 1 else key for key in keys]
@@ -144,7 +107,7 @@ class PagedGroups(Groups):
         found[BINDINGS] = totals[0]
         linear = iter(totals[1])
         for number, (at, fold) in enumerate(self._placed):
-            if isinstance(fold, Linear):
+            if isinstance(fold, LinearFold):
                 found[at] = next(linear)
             else:
                 kept = values[number]
@@ -165,7 +128,7 @@ class PagedGroups(Groups):
         linear = []
         is_empty = not change[BINDINGS]
         for at, fold in self._placed:
-            if isinstance(fold, Linear):
+            if isinstance(fold, LinearFold):
                 linear.append(change[at])
                 is_empty = is_empty and fold.is_empty(change[at])
             else:
@@ -177,3 +140,101 @@ def _remaining(copies: Mapping[Any, int], change: Mapping[Any, int]) -> bool:
     return any(count + change.get(value, 0) for value, count in copies.items()) or any(
         count for value, count in change.items() if value not in copies
     )
+
+
+class CountingPlan:
+    """One relation and its rules. A try that misses rows changes nothing, and is made again when they are there."""
+
+    refusal: str | None = None
+    kept_by = "counting: every row carries the number of its derivations"
+
+    def __init__(
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        registry: Registry,
+    ) -> None:
+        self.component = component
+        self._relations = relations
+        self._functions = functions
+        self._registry = registry
+        (self._name,) = component.relations
+        relation = relations[self._name]
+        self._members: dict[int, str] = {}
+        self.own = [self._name]
+        rows = registry.add_counted(self._name, relation)
+        self._view: PagedView = (
+            self._grouped(relation, registry) if component.aggregated else PagedTally(rows, component.rules)
+        )
+        self.states = [*self.own, *component.reads]
+        stores = {name: readable(registry[name], relations[name]) for name in component.reads}
+        self._rules = [
+            RuleDeltas(rule, functions, stores, partial(self._view.taker, number))
+            for number, rule in enumerate(component.typed)
+        ]
+
+    def try_build(self) -> Effects:
+        self._view.begin()
+        for rule in self._rules:
+            rule.build()
+        return self._followed(self._view.outcome())
+
+    def try_change(self, inputs: Mapping[str, Delta]) -> Effects:
+        self._view.begin()
+        for rule in self._rules:
+            rule.apply(inputs)
+        return self._followed(self._view.outcome())
+
+    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:  # noqa: ARG002
+        return None
+
+    def derive(self, frames: Mapping[str, DataFrame]) -> DerivedFrames:
+        start = JoinStart(statistics=RegistryStatistics(self._registry))
+        derived = derive(self.component, self._relations, self._functions, frames, lambda _: start)
+        states = {self._name: derived.frame}
+        if derived.groups is not None:
+            states[self._groups] = _positional(derived.groups)
+        for number, members in derived.members.items():
+            named = members.withColumnsRenamed({"value": f"k{self._width}", "copies": "n"})
+            states[self._members[number]] = _positional(named)
+        return DerivedFrames(states, derived.shared)
+
+    def _grouped(self, relation: Relation, registry: Registry) -> PagedView:
+        positions = self.component.rules[0].aggregates
+        keys = tuple(
+            Column(f"k{number}", column.type, column.nullable)
+            for number, column in enumerate(
+                column for position, column in enumerate(relation.columns) if position not in positions
+            )
+        )
+        self._width = len(keys)
+        self._groups = f"{self._name}#groups"
+        view = PagedGroups(relation, self.component.typed)
+        groups = registry.add_known(
+            self._groups, Relation(self._groups, keys, distinct=True), totals_payload(view.folding)
+        )
+        self.own.append(self._groups)
+        members: dict[int, CountedRows] = {}
+        for number, kind in view.kept_values():
+            name = self._members[number] = f"{self._name}#values{number}"
+            columns = (*keys, Column(f"k{len(keys)}", kind, nullable=False))
+            members[number] = registry.add_counted(name, Relation(name, columns))
+            self.own.append(name)
+        view.stand_on(groups, members)
+        return view
+
+    def _followed(self, outcome: ViewOutcome) -> Effects:
+        states: dict[str, StateChange] = {}
+        if outcome.counts:
+            states[self._name] = ChangedState(outcome.counts)
+        if outcome.groups:
+            states[self._groups] = ChangedState(outcome.groups)
+        for number, delta in outcome.members.items():
+            states[self._members[number]] = ChangedState(delta)
+        return Effects({self._name: outcome.seen}, states)
+
+
+def _positional(frame: DataFrame) -> DataFrame:
+    """With its key columns `k0`, `k1`, ... named as those of rows."""
+    return frame.withColumnsRenamed({name: f"c{name[1:]}" for name in frame.columns if name[0] == "k"})

@@ -2,42 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from operator import itemgetter
 
 from pyspark.sql import DataFrame, SparkSession
 
+from whence.algebra.deltas import added
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.engines.engine import Functions
-from whence.engines.local.engine import kept_components, reads
-from whence.engines.local.store import Key
-from whence.engines.reference.fixpoint import DEFAULT_LIMITS, Limits
-from whence.engines.spark.absorption import RebuildError
-from whence.engines.spark.components import ComponentPlan, plan_for
-from whence.engines.spark.contents import Contents
-from whence.engines.spark.effects import Effects, of_tables
-from whence.engines.spark.errors import evaluation_errors
-from whence.engines.spark.fetching import Fetcher
-from whence.engines.spark.followed import Cluster, Derivation, Followed, small_delta
-from whence.engines.spark.frames import FrameDelta, added, as_seen, delta_frame, difference, negated, summed
-from whence.engines.spark.lost_rows import begun_anew_when_lost
-from whence.engines.spark.paging import DEFAULT_PAGING, Paging, Question, TooLargeError
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.engines.engine import Capabilities
+from whence.engines.program_difference import difference as program_difference
+from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent, of_tables, small_delta
+from whence.engines.spark.counting import CountingPlan
+from whence.engines.spark.errors import evaluation_errors, retried_when_lost
+from whence.engines.spark.evidence import RelationRows, RowsByKey, SparkEvidence
+from whence.engines.spark.fetch import Fetcher
+from whence.engines.spark.frames import FrameDelta, as_seen, delta_frame, difference, negated, summed
+from whence.engines.spark.metrics import CommitLedger, SparkWork
+from whence.engines.spark.pages import DEFAULT_PAGING, PageQuery, Paging, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
-from whence.engines.spark.proving import SparkEvidence
-from whence.engines.spark.recursive import FAILING
+from whence.engines.spark.recursive import FAILING, RebuildError, RecursivePlan
 from whence.engines.spark.registry import (
     COUNTS,
-    Home,
+    FrameHome,
     Registry,
+    RegistryStatistics,
     Replaced,
     StateChange,
     Stored,
     readable,
 )
-from whence.engines.spark.work import Ledger, Work
-from whence.errors import EvaluationError, WhenceError
-from whence.model.program import Program
+from whence.errors import EvaluationError, UnsupportedError, WhenceError
+from whence.incremental.keyed import key_positions
+from whence.incremental.store import Key
+from whence.model.program import Functions, Program
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
@@ -49,9 +49,9 @@ class SparkEngine:
     def __init__(
         self,
         spark: SparkSession,
-        home: Home,
+        home: FrameHome,
         maintenance: str = "auto",
-        limits: Limits = DEFAULT_LIMITS,
+        limits: RecursionLimits = DEFAULT_LIMITS,
         paging: Paging = DEFAULT_PAGING,
     ) -> None:
         self.spark = spark
@@ -62,55 +62,55 @@ class SparkEngine:
         self._analysis = Analysis(Program(), {}, ())
         self._functions: Functions = {}
         self.registry = Registry(spark, home, paging)
-        self._plans: dict[tuple[str, ...], ComponentPlan] = {}
+        self._plans: dict[tuple[str, ...], SparkComponent] = {}
         self._fetcher = Fetcher(spark)
-        self._ledger = Ledger(spark)
+        self._ledger = CommitLedger(spark)
         # What has changed in the states since this was last asked for.
         self.unwritten: dict[str, list[StateChange]] = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         self._ledger.begin()
-        kept = kept_components(self._analysis, self._functions, analysis, functions)
+        new = program_difference(self._analysis, self._functions, analysis, functions).fresh
+        fresh = [component for component in new if component.rules]
         registry = Registry(self.spark, self._home, self._paging)
-        plans: dict[tuple[str, ...], ComponentPlan] = {}
+        plans = self._kept_plans(analysis, {component.relations for component in fresh}, registry)
         effects = of_tables(update)
-        built: dict[str, StateChange] = {}
+        for plan in plans.values():
+            self._carry_on(plan, effects, registry)
+        reversals = [registry.reversal(name, change) for name, change in effects.states.items()]
         # What new relations hold at first.
-        contents: dict[str, Delta] = {}
-        for component in analysis.components:
-            names = component.relations
-            if not component.rules:
-                self._keep_table(names[0], analysis, registry)
-            elif names in kept:
-                plans[names] = self._plans[names]
-                registry.adopt(self.registry, plans[names].own)
-            else:
-                plans[names] = self._plan_for(component, analysis, functions, registry)
-                first = self._build(plans[names], registry)
+        built = Effects()
+        try:
+            # A new component is built over the rows that are there after the change, as if they had always been there.
+            # Over those from before it might fail, or have no end.
+            for name, change in effects.states.items():
+                registry.change(name, change)
+            for component in fresh:
+                plan = plans[component.relations] = self._plan_for(component, analysis, functions, registry)
+                first = self._build(plan, registry)
                 for name, change in first.states.items():
                     registry.change(name, change)
-                built.update(first.states)
-                contents.update(first.seen)
-            if names in plans:
-                self._carry_on(plans[names], effects, registry)
+                built.add(first)
+        except BaseException:
+            for take_back in reversals:
+                take_back()
+            raise
         former, self.registry = self.registry, registry
         old, self._analysis = self._analysis, analysis
         self._functions, self._plans = functions, plans
-        self._settle(effects)
-        for name, change in built.items():
-            self.unwritten.setdefault(name, []).insert(0, change)
+        self._settle({**effects.states, **built.states})
         announced = dict(effects.seen)
-        for names in plans.keys() - kept:
-            for name in names:
+        for component in fresh:
+            for name in component.relations:
                 had = former.contents(old.relations[name]) if _is_redefined(name, old, analysis) else {}
-                announced[name] = self._sum(name, contents.get(name, {}), effects.seen.get(name, {}), negated(had))
+                announced[name] = self._sum(name, built.seen.get(name, {}), negated(had))
         return {name: delta for name, delta in announced.items() if delta}
 
     def restore(self, analysis: Analysis, functions: Functions, stored: Mapping[str, Stored]) -> None:
         """Go on from what was stored. Views of which nothing is stored are built."""
         self._ledger.begin()
         registry = Registry(self.spark, self._home, self._paging)
-        plans: dict[tuple[str, ...], ComponentPlan] = {}
+        plans: dict[tuple[str, ...], SparkComponent] = {}
         unwritten: dict[str, list[StateChange]] = {}
         for component in analysis.components:
             names = component.relations
@@ -135,11 +135,13 @@ class SparkEngine:
     def apply(self, update: Update) -> Mapping[str, Delta]:
         self._ledger.begin()
         effects = self._effects(update)
-        self._settle(effects)
+        for name, change in effects.states.items():
+            self.registry.change(name, change)
+        self._settle(effects.states)
         return effects.seen
 
     def foresee(self, update: Update) -> Mapping[str, Delta]:
-        ledger, self._ledger = self._ledger, Ledger(self.spark)
+        ledger, self._ledger = self._ledger, CommitLedger(self.spark)
         self._ledger.begin()
         try:
             return self._effects(update).seen
@@ -149,7 +151,6 @@ class SparkEngine:
             self._ledger = ledger
 
     def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Delta:
-        """What a relation of another program holds, which reads this one's. Nothing of it is kept."""
         self._ledger.begin()
         registry = Registry(self.spark, self._home, self._paging)
         found: dict[str, Delta] = {}
@@ -165,12 +166,19 @@ class SparkEngine:
         self._ledger.end()
         return found.get(relation, {})
 
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(foresight=self, evidence=self, keys=self, prefetch=self, statistics=self)
+
     def counts(self, relation: str) -> Mapping[Row, int]:
-        return Contents(self, relation)
+        return RelationRows(self, relation)
 
     def evidence(self) -> SparkEvidence:
-        """What is known about why rows are there; it follows later changes, but not later definitions."""
         return SparkEvidence(self, self._analysis, self._functions)
+
+    def statistics(self) -> RegistryStatistics:
+        """What planning knows of the rows; it follows later changes."""
+        return RegistryStatistics(self.registry)
 
     def fetch_missing(self) -> bool:
         """Bring what was looked for and is not in memory; False if there is nothing."""
@@ -179,10 +187,10 @@ class SparkEngine:
     def metrics(self) -> Mapping[str, int | float]:
         return self._ledger.metrics()
 
-    def plan(self, component: Component) -> ComponentPlan:
+    def plan(self, component: Component) -> SparkComponent:
         return self._plans[component.relations]
 
-    def work(self, component: Component) -> Work | None:
+    def work(self, component: Component) -> SparkWork | None:
         """What the last change cost a component; None if it did not touch it."""
         return self._ledger.work(component.relations)
 
@@ -211,12 +219,24 @@ class SparkEngine:
             found = state.matching(positions, key)
         return next(iter(found), None)
 
-    def expect_keys(self, relation: str, positions: tuple[int, ...], keys: Iterable[Key]) -> None:
-        """Bring the rows with these keys into memory, in one go."""
-        state = self.registry[relation]
-        for key in keys:
-            state.matching(positions, key)
-        self._ask([relation])
+    def by_key(self, relation: str) -> Mapping[Key, Row]:
+        return RowsByKey(self, self._analysis.relations[relation])
+
+    def prefetch(self, relation: str, rows: Sequence[Row]) -> None:
+        positions = key_positions(self._analysis.relations[relation])
+        try:
+            if not positions:
+                self.expect(relation, rows)
+                return
+            state = self.registry[relation]
+            for key in map(itemgetter(*positions), rows):
+                state.matching(positions, key)
+            self._ask([relation])
+        except TooLargeError:
+            raise UnsupportedError(
+                f"{len(rows):,} rows are too many to look up in {relation!r} one by one",
+                hint="hand them over as a Spark DataFrame, or in smaller parts",
+            ) from None
 
     def expect(self, relation: str, rows: Iterable[Row]) -> None:
         """Bring rows into memory that are going to be looked up, in one go."""
@@ -236,11 +256,14 @@ class SparkEngine:
 
     def _plan_for(
         self, component: Component, analysis: Analysis, functions: Functions, registry: Registry
-    ) -> ComponentPlan:
-        return plan_for(component, analysis.relations, functions, registry, self._limits, self._maintenance)
+    ) -> SparkComponent:
+        """A plan to fill and keep the component's states, which are new and empty."""
+        if component.recursive:
+            return RecursivePlan(component, analysis.relations, functions, registry, self._limits, self._maintenance)
+        return CountingPlan(component, analysis.relations, functions, registry)
 
-    def _carry_on(self, plan: ComponentPlan, effects: Effects, registry: Registry) -> None:
-        inputs = {name: effects.seen[name] for name in reads(plan.component) if name in effects.seen}
+    def _carry_on(self, plan: SparkComponent, effects: Effects, registry: Registry) -> None:
+        inputs = {name: effects.seen[name] for name in plan.component.reads if name in effects.seen}
         if inputs:
             work = self._ledger.new_work(plan.component.relations)
             with work.measured(inputs.values()):
@@ -248,11 +271,11 @@ class SparkEngine:
             work.rows_out = sum(sum(totals(delta)) for delta in followed.seen.values())
             effects.add(followed)
 
-    def _build(self, plan: ComponentPlan, registry: Registry) -> Followed:
+    def _build(self, plan: SparkComponent, registry: Registry) -> Effects:
         """A new component, over what the states hold."""
         work = self._ledger.new_work(plan.component.relations)
         with work.measured(()):
-            work.rows_in = sum(len(registry[name].counts) for name in reads(plan.component))
+            work.rows_in = sum(len(registry[name].counts) for name in plan.component.reads)
             work.on_cluster = plan.refusal
             if work.on_cluster is None and work.rows_in <= self._paging.whole:
                 try:
@@ -262,7 +285,9 @@ class SparkEngine:
             work.on_cluster = work.on_cluster or "it was new, and large"
             return self._on_cluster(plan, {}, registry, work)
 
-    def _follow(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
+    def _follow(
+        self, plan: SparkComponent, inputs: Mapping[str, Delta], registry: Registry, work: SparkWork
+    ) -> Effects:
         """In the driver if it can be done there; if not, `work` tells why."""
         work.on_cluster = plan.refusal
         if work.on_cluster is None and any(isinstance(delta, FrameDelta) for delta in inputs.values()):
@@ -282,13 +307,13 @@ class SparkEngine:
         return self._on_cluster(plan, inputs, registry, work)
 
     def _in_driver(
-        self, plan: ComponentPlan, attempt: Callable[[], Followed], registry: Registry, work: Work
-    ) -> Followed:
+        self, plan: SparkComponent, attempt: Callable[[], Effects], registry: Registry, work: SparkWork
+    ) -> Effects:
         """Try until no row is missing. What a try without all rows comes to, an error included, does not count."""
         while True:
             work.tries += 1
             error: WhenceError | RebuildError | None = None
-            followed = Followed()
+            followed = Effects()
             try:
                 followed = attempt()
             except (WhenceError, RebuildError) as raised:
@@ -301,35 +326,37 @@ class SparkEngine:
     def _ask(self, states: Sequence[str], registry: Registry | None = None, view: str | None = None) -> bool:
         """Fetch what states miss; False if it is nothing."""
         questions = (registry or self.registry).questions(states)
-        if any(isinstance(each, Question) for each in questions):
+        if any(isinstance(each, PageQuery) for each in questions):
             with self._ledger.phase(view or states[0], "fetch what the change touches"):
                 self._fetcher.ask(questions)
         else:
             self._fetcher.ask(questions)
         return bool(questions)
 
-    def _on_cluster(self, plan: ComponentPlan, inputs: Mapping[str, Delta], registry: Registry, work: Work) -> Followed:
-        """By delta rules if there are any; or from nothing, over relations below as they are after the change."""
+    def _on_cluster(
+        self, plan: SparkComponent, inputs: Mapping[str, Delta], registry: Registry, work: SparkWork
+    ) -> Effects:
+        """By delta rules if there are any; or from scratch, over relations below as they are after the change."""
         view = plan.component.relations[0]
         if inputs and plan.refusal is None:
             cluster = Cluster(self.spark, registry, self._home, self._paging, work)
             with self._ledger.phase(view, "follow"):
-                followed = begun_anew_when_lost(lambda: plan.follow(inputs, cluster), view)
+                followed = retried_when_lost(lambda: plan.follow(inputs, cluster), view)
             if followed is not None:
                 return followed
         frames = {}
-        for name in reads(plan.component):
+        for name in plan.component.reads:
             relation = registry[name].relation
             frames[name] = as_seen(registry.frame(name), relation)
             if name in inputs:
                 frames[name] = summed(relation, [frames[name], delta_frame(self.spark, relation, inputs[name])])
         with self._ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
-            states = begun_anew_when_lost(lambda: self._kept(plan.derive(frames), work), view)
+            states = retried_when_lost(lambda: self._kept(plan.derive(frames), work), view)
         with self._ledger.phase(view, "compare with what was there"):
             seen = {name: self._change_of(name, states[name], registry) for name in plan.component.relations}
-        return Followed({name: delta for name, delta in seen.items() if delta}, states)
+        return Effects({name: delta for name, delta in seen.items() if delta}, {**states})
 
-    def _kept(self, derivation: Derivation, work: Work) -> dict[str, Replaced]:
+    def _kept(self, derivation: DerivedFrames, work: SparkWork) -> dict[str, Replaced]:
         work.rounds += derivation.rounds
         for frame in derivation.shared:
             frame.persist()
@@ -341,7 +368,7 @@ class SparkEngine:
         return {name: Replaced(frame, self._home.rows(frame)) for name, frame in kept.items()}
 
     def _change_of(self, name: str, after: Replaced, registry: Registry) -> Delta:
-        """What readers see of a relation that was derived anew."""
+        """What readers see of a relation that was derived again."""
         state = registry[name]
         seen = as_seen(after.frame, state.relation)
         if len(state.counts):
@@ -353,10 +380,8 @@ class SparkEngine:
 
     def _sum(self, name: str, *deltas: Delta) -> Delta:
         parts = [delta for delta in deltas if delta]
-        if len(parts) <= 1:
-            return parts[0] if parts else {}
-        if not any(isinstance(part, FrameDelta) for part in parts):
-            return added(*parts)
+        if len(parts) <= 1 or not any(isinstance(part, FrameDelta) for part in parts):
+            return added({}, *parts)
         relation = self._analysis.relations[name]
         return small_delta(
             self._home,
@@ -364,6 +389,20 @@ class SparkEngine:
             relation,
             summed(relation, [delta_frame(self.spark, relation, part) for part in parts]),
         )
+
+    def _kept_plans(
+        self, analysis: Analysis, fresh: Collection[tuple[str, ...]], registry: Registry
+    ) -> dict[tuple[str, ...], SparkComponent]:
+        """Those of all components that go on, in order; their states and those of tables go into the registry."""
+        plans: dict[tuple[str, ...], SparkComponent] = {}
+        for component in analysis.components:
+            names = component.relations
+            if not component.rules:
+                self._keep_table(names[0], analysis, registry)
+            elif names not in fresh:
+                plans[names] = self._plans[names]
+                registry.adopt(self.registry, plans[names].own)
+        return plans
 
     def _keep_table(self, name: str, analysis: Analysis, registry: Registry) -> None:
         before = self._analysis.relations.get(name)
@@ -373,9 +412,9 @@ class SparkEngine:
         else:
             registry.add_counted(name, analysis.relations[name])
 
-    def _settle(self, effects: Effects) -> None:
-        for name, change in effects.states.items():
-            self.registry.change(name, change)
+    def _settle(self, changes: Mapping[str, StateChange]) -> None:
+        """States have changed like this, for good."""
+        for name, change in changes.items():
             self.unwritten.setdefault(name, []).append(change)
         self.registry.forget()
         self._ledger.end()

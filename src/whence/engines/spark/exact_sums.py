@@ -12,12 +12,13 @@ from decimal import Decimal
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
 
-from whence.engines.local.counting.totals import finish
-from whence.engines.spark.python_columns import python_column
+from whence.engines.spark.expressions import python_column
 from whence.engines.spark.types import spark_type
-from whence.functions.numeric import CONTEXT, misfit
-from whence.functions.widening import MAX_PRECISION, as_decimal, is_integer
+from whence.functions.mathematics import misfit
+from whence.functions.widening import as_decimal, is_integer
+from whence.incremental.counting.totals import finish
 from whence.model.types import BIGINT, DOUBLE, STRING, ArrayType, DecimalType, Type, Value
+from whence.model.types.decimals import CONTEXT, MAX_PRECISION
 
 # DOUBLEs whose binary exponents agree but for their last two bits have one magnitude. A logarithm is not exact, so that
 # a value next to a power of 16 may come to its neighbours; there is room for that on both sides.

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.types import column_names, rows_from_arrow, rows_to_arrow, with_columns
+from whence.algebra import deltas
+from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow, rows_to_arrow, with_columns
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta, Delta
@@ -19,9 +20,8 @@ def delta_frame(spark: SparkSession, relation: Relation, delta: Delta) -> DataFr
     """A change as a frame of rows and counts."""
     if isinstance(delta, FrameDelta):
         return delta.frame
-    return spark.createDataFrame(
-        with_columns(rows_to_arrow(list(delta), relation), {"n": pa.array(delta.values(), pa.int64())})
-    )
+    counts = {"n": pa.array(delta.values(), pa.int64())}
+    return arrow_frame(spark, with_columns(rows_to_arrow(list(delta), relation), counts))
 
 
 def overlaid(relation: Relation, base: DataFrame | None, overlay: DataFrame, known: str) -> DataFrame:
@@ -76,7 +76,7 @@ def difference(relation: Relation, before: DataFrame, after: DataFrame) -> DataF
 
 
 class FrameDelta(CountedDelta):
-    """A change that is too large for the driver, and stays on the cluster until somebody reads it row by row.
+    """A change that is too large for the driver, and stays on the cluster until it is read row by row.
 
     `kept` is the frame on storage that it was made from, if it needs no other.
     """
@@ -119,13 +119,4 @@ class FrameDelta(CountedDelta):
 def negated(delta: Delta) -> Delta:
     if isinstance(delta, FrameDelta):
         return FrameDelta(delta.relation, delta.frame.withColumn("n", -F.col("n")), delta.rows)
-    return {row: -count for row, count in delta.items()}
-
-
-def added(*deltas: Delta) -> Delta:
-    """Changes one after the other, as one."""
-    total: dict[Row, int] = {}
-    for delta in deltas:
-        for row, count in delta.items():
-            total[row] = total.get(row, 0) + count
-    return {row: count for row, count in total.items() if count}
+    return deltas.negated(delta)

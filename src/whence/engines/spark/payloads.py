@@ -6,20 +6,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 
-from whence.engines.local.counting.folds import Fold, Linear
-from whence.engines.spark.counting import Totals
 from whence.engines.spark.exact_sums import total_type
 from whence.engines.spark.supported import Support
-from whence.engines.spark.types import arrow_type, rows_from_arrow, rows_to_arrow, with_columns
+from whence.engines.spark.types import rows_from_arrow, rows_to_arrow, with_columns
 from whence.functions.widening import is_integer
+from whence.incremental.counting.folds import Fold, LinearFold
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, ArrayType, DecimalType, Row, Type
 
 P = TypeVar("P")
+
+# Of a group: how many bindings it has, and for each of its linear folds how many values, and their total.
+Totals: TypeAlias = tuple[int, tuple[tuple[int, Any], ...]]
 
 SUPPORT = pa.list_(pa.int64())
 
@@ -75,7 +77,7 @@ class TotalsPayload:
             pairs = [None if each is None else each[1][place] for each in known]
             columns[f"f{number}_count"] = pa.array([None if pair is None else pair[0] for pair in pairs], pa.int64())
             totals = [None if pair is None else _written(pair[1], kind) for pair in pairs]
-            columns[f"f{number}_total"] = pa.array(totals, arrow_type(_kind_of_total(kind)))
+            columns[f"f{number}_total"] = pa.array(totals, _kind_of_total(kind).arrow())
         return columns
 
     def decode(self, table: pa.Table) -> Iterable[Totals]:
@@ -95,7 +97,7 @@ class TotalsPayload:
 
 def totals_payload(folds: Sequence[tuple[Fold, Type | None]]) -> TotalsPayload:
     """For the folds of a view, each with the type that it adds up; a count adds up nothing."""
-    return TotalsPayload([(number, kind) for number, (fold, kind) in enumerate(folds) if isinstance(fold, Linear)])
+    return TotalsPayload([(number, kind) for number, (fold, kind) in enumerate(folds) if isinstance(fold, LinearFold)])
 
 
 def _kind_of_total(kind: Type | None) -> Type:

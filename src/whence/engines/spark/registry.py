@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -10,15 +10,15 @@ from typing import Any, Protocol, TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.local.store import Readable
-from whence.engines.spark.fetching import page_questions, read_resting, read_rows
+from whence.engines.spark.decoded_segment import Points, Reachable
+from whence.engines.spark.fetch import page_questions, read_resting, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
-from whence.engines.spark.lookup.points import Points, Reachable
-from whence.engines.spark.paging import Answer, Base, Paging, Question, Segments
+from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segments
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
-from whence.engines.spark.state import Counted, Known, Present
+from whence.engines.spark.state import AnnotatedRows, CountedRows, Present
 from whence.engines.spark.supported import Supported
-from whence.engines.spark.types import arrow_type
+from whence.engines.spark.types import arrow_frame
+from whence.incremental.store import ProbedRelation
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -26,10 +26,10 @@ from whence.model.updates import Delta
 # The kinds of states.
 COUNTS, SUPPORTS, GROUPS = "counts", "supports", "groups"
 
-State: TypeAlias = Counted | Known[Any]
+State: TypeAlias = CountedRows | AnnotatedRows[Any]
 
 
-class Home(Protocol):
+class FrameHome(Protocol):
     """Where frames are kept for good."""
 
     def keep(self, name: str, frame: DataFrame) -> DataFrame:
@@ -43,7 +43,7 @@ class Home(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedState:
     """What a commit changes in a state, row by row: differences of counts, or what is now known of rows."""
 
     rows: Mapping[Row, Any]
@@ -73,16 +73,16 @@ class Stored:
     log: pa.Table | None
 
 
-StateChange: TypeAlias = Changed | Appended | Replaced
+StateChange: TypeAlias = ChangedState | Appended | Replaced
 
 
-def readable(state: State, relation: Relation) -> Readable:
+def readable(state: State, relation: Relation) -> ProbedRelation:
     """A relation as its readers see it. A set that is kept with the number of its derivations reads as a set."""
-    return Present(state) if isinstance(state, Counted) and relation.distinct else state
+    return Present(state) if isinstance(state, CountedRows) and relation.distinct else state
 
 
 class Registry:
-    def __init__(self, spark: SparkSession, home: Home, paging: Paging) -> None:
+    def __init__(self, spark: SparkSession, home: FrameHome, paging: Paging) -> None:
         self._spark = spark
         self._home = home
         self._paging = paging
@@ -105,17 +105,17 @@ class Registry:
     def __getitem__(self, name: str) -> State:
         return self._states[name]
 
-    def counted(self, name: str) -> Counted:
+    def counted(self, name: str) -> CountedRows:
         state = self._states[name]
-        assert isinstance(state, Counted)
+        assert isinstance(state, CountedRows)
         return state
 
     def codec(self, name: str) -> Codec[Any]:
         return self._codecs[name]
 
-    def add_counted(self, name: str, relation: Relation) -> Counted:
+    def add_counted(self, name: str, relation: Relation) -> CountedRows:
         self._codecs[name] = Codec(relation, CountPayload(), COUNTS)
-        state = self._states[name] = Counted(relation, Base(relation.arity, None, self._paging))
+        state = self._states[name] = CountedRows(relation, Base(relation.arity, None, self._paging))
         return state
 
     def add_supported(self, name: str, relation: Relation) -> Supported:
@@ -123,9 +123,9 @@ class Registry:
         state = self._states[name] = Supported(relation, Base(relation.arity, None, self._paging), self._paging)
         return state
 
-    def add_known(self, name: str, relation: Relation, payload: Payload[Any]) -> Known[Any]:
+    def add_known(self, name: str, relation: Relation, payload: Payload[Any]) -> AnnotatedRows[Any]:
         self._codecs[name] = Codec(relation, payload, GROUPS)
-        state = self._states[name] = Known(relation, Base(relation.arity, None, self._paging))
+        state = self._states[name] = AnnotatedRows(relation, Base(relation.arity, None, self._paging))
         return state
 
     def adopt(self, other: Registry, names: Iterable[str]) -> None:
@@ -147,7 +147,7 @@ class Registry:
         if base is not None and not overlay and len(self.kept_frames(name)) == 1:
             return base
         codec = self._codecs[name]
-        return overlaid(codec.relation, base, spark.createDataFrame(codec.encode(overlay)), codec.known)
+        return overlaid(codec.relation, base, arrow_frame(spark, codec.encode(overlay)), codec.known)
 
     def contents(self, relation: Relation) -> Delta:
         """All that readers see of a relation, as a change from nothing."""
@@ -156,9 +156,9 @@ class Registry:
             return dict(readable(state, relation).counts)
         return FrameDelta(relation, as_seen(self.frame(relation.name), relation), len(state.counts))
 
-    def questions(self, names: Iterable[str]) -> list[Question | Answer]:
+    def questions(self, names: Iterable[str]) -> list[PageQuery | KnownPage]:
         """What these states miss."""
-        questions: list[Question | Answer] = []
+        questions: list[PageQuery | KnownPage] = []
         for name in names:
             state = self._states[name]
             questions += page_questions(self._spark, state.base, state.relation, self._paging.rows)
@@ -185,7 +185,7 @@ class Registry:
         """Let a state change. This cannot fail."""
         state = self._states[name]
         match change:
-            case Changed(rows=rows):
+            case ChangedState(rows=rows):
                 state.change(rows)
             case Appended(frame=frame, rows=count):
                 former = state.base.segments
@@ -197,6 +197,17 @@ class Registry:
                 self._kept[name] = [frame]
                 self._points[name] = [self._points_of(name, frame)]
                 state.replace(self._segments(name, frame, count))
+
+    def reversal(self, name: str, change: StateChange) -> Callable[[], None]:
+        """What takes a change back that a state is going to make. This cannot fail either."""
+        state = self._states[name]
+        match change:
+            case ChangedState(rows=rows):
+                return state.reversal(rows)
+            case Appended():
+                return partial(state.base.stand_on, state.base.segments)
+            case Replaced():
+                return partial(_put_back, state, state.base.segments, state.overlay_rows)
 
     def restore(self, name: str, stored: Stored) -> None:
         """Fill an empty state with what was stored."""
@@ -210,12 +221,34 @@ class Registry:
     def _segments(self, name: str, frame: DataFrame, rows: int) -> Segments[Any]:
         codec = self._codecs[name]
         frame = frame.select([column.name for column in codec.columns])
-        is_counted = isinstance(self._states[name], Counted)
+        is_counted = isinstance(self._states[name], CountedRows)
         read = partial(read_rows, self._points[name], codec.relation)
         resting = partial(read_resting, self._points[name])
         return Segments(frame, rows, codec.decode, add_up=is_counted, read=read, read_resting=resting)
 
     def _points_of(self, name: str, frame: DataFrame) -> Points:
         columns = self._codecs[name].columns
-        schema = pa.schema([(column.name, arrow_type(column.type)) for column in columns])
+        schema = pa.schema([(column.name, column.type.arrow()) for column in columns])
         return Points(self._home.reachable(frame, self._paging.mapped), schema)
+
+
+class RegistryStatistics:
+    """What is known without a job: how many rows bases have, as their manifests say, and overlays beside them."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def size(self, relation: str) -> int:
+        return len(self._registry[relation].counts)
+
+    def distinct(self, relation: str, columns: tuple[int, ...]) -> int | None:
+        """Counted only while all rows are in the driver."""
+        state = self._registry[relation]
+        if isinstance(state, CountedRows) and state.base.segments is None:
+            return state.overlay.distinct(columns)
+        return None
+
+
+def _put_back(state: State, segments: Segments[Any] | None, overlay: Mapping[Row, Any]) -> None:
+    state.replace(segments)
+    state.change(overlay)

@@ -6,18 +6,19 @@ both, so that the overlay never grows to more than a fraction of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from whence.engines.local.store import Key, Store
-from whence.engines.spark.paging import Base, Segments
+from whence.algebra.deltas import added, negated
+from whence.engines.spark.pages import Base, Segments
+from whence.incremental.store import Key, Store
 from whence.model.schema import Relation
 from whence.model.types import Row
 
 P = TypeVar("P")
 
 
-class Counted:
+class CountedRows:
     """Rows and how often each is there. The overlay holds differences from the base, which add up without a look."""
 
     def __init__(self, relation: Relation, base: Base[int]) -> None:
@@ -27,11 +28,14 @@ class Counted:
 
     @property
     def counts(self) -> Mapping[Row, int]:
-        return _Counts(self)
+        return _RowCounts(self)
 
     @property
     def overlay_rows(self) -> Mapping[Row, int]:
         return self.overlay.counts
+
+    def count(self, row: Row) -> int:
+        return (self.base.get(row) or 0) + self.overlay.counts.get(row, 0)
 
     def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
         """The same for many keys, whose rows are brought into memory at once where that takes no job."""
@@ -43,33 +47,30 @@ class Counted:
         found = self.base.matching(positions, key)
         if not changed:
             return found
-        merged = dict(found)
-        for row, change in changed.items():
-            count = merged.get(row, 0) + change
-            if count:
-                merged[row] = count
-            else:
-                del merged[row]
-        return merged
+        return added(found, changed)
 
     def change(self, rows: Mapping[Row, int]) -> None:
         """Add to the counts."""
         self.overlay.apply(rows)
 
-    def replace(self, segments: Segments[int]) -> None:
+    def reversal(self, rows: Mapping[Row, int]) -> Callable[[], None]:
+        """What takes such a change back."""
+        return lambda: self.change(negated(rows))
+
+    def replace(self, segments: Segments[int] | None) -> None:
         """A new base has everything."""
         self.base.stand_on(segments)
         self.overlay = Store()
 
 
-class _Counts(Mapping[Row, int]):
+class _RowCounts(Mapping[Row, int]):
     """The counts of a relation, looked up one by one. Its length is about right."""
 
-    def __init__(self, state: Counted) -> None:
+    def __init__(self, state: CountedRows | AnnotatedRows[Any]) -> None:
         self._state = state
 
     def __getitem__(self, row: Row) -> int:
-        count = (self._state.base.get(row) or 0) + self._state.overlay.counts.get(row, 0)
+        count = self._state.count(row)
         if count:
             return count
         raise KeyError(row)
@@ -78,13 +79,13 @@ class _Counts(Mapping[Row, int]):
         return iter(self._state.matching((), ()))
 
     def __len__(self) -> int:
-        return len(self._state.base) + len(self._state.overlay.counts)
+        return len(self._state.base) + len(self._state.overlay_rows)
 
 
 class Present:
     """A set whose rows are kept with their derivations: a row is there once, while it has more than none."""
 
-    def __init__(self, state: Counted) -> None:
+    def __init__(self, state: CountedRows) -> None:
         self._state = state
 
     @property
@@ -116,7 +117,7 @@ class _Presence(Mapping[Row, int]):
         return len(self._counts)
 
 
-class Known(Generic[P]):
+class AnnotatedRows(Generic[P]):
     """Rows, each with something that is known of it. The overlay replaces the base, row by row; None is a row gone."""
 
     def __init__(self, relation: Relation, base: Base[P]) -> None:
@@ -127,6 +128,9 @@ class Known(Generic[P]):
 
     def get(self, row: Row) -> P | None:
         return self.overlay[row] if row in self.overlay else self.base.get(row)
+
+    def count(self, row: Row) -> int:
+        return 0 if self.get(row) is None else 1
 
     def find(self, positions: tuple[int, ...], key: Key) -> dict[Row, P]:
         """The rows that hold the key, and what is known of each."""
@@ -140,7 +144,7 @@ class Known(Generic[P]):
 
     @property
     def counts(self) -> Mapping[Row, int]:
-        return _Keys(self)
+        return _RowCounts(self)
 
     @property
     def overlay_rows(self) -> Mapping[Row, P | None]:
@@ -164,24 +168,22 @@ class Known(Generic[P]):
             for row in gone:
                 del self.overlay[row]
 
-    def replace(self, segments: Segments[P]) -> None:
+    def reversal(self, rows: Mapping[Row, P | None]) -> Callable[[], None]:
+        """What takes such a change back that is going to be made."""
+        former = {row: self.overlay[row] for row in rows if row in self.overlay}
+
+        def take_back() -> None:
+            self.change({row: former.get(row) for row in rows})
+            # Of these the base alone has known, so that nothing may stand over it.
+            unknown = [row for row in rows if row not in former and row in self.overlay]
+            self._index.apply(dict.fromkeys(unknown, -1))
+            for row in unknown:
+                del self.overlay[row]
+
+        return take_back
+
+    def replace(self, segments: Segments[P] | None) -> None:
         """A new base has everything."""
         self.base.stand_on(segments)
         self.overlay = {}
         self._index = Store()
-
-
-class _Keys(Mapping[Row, int]):
-    def __init__(self, state: Known[Any]) -> None:
-        self._state = state
-
-    def __getitem__(self, row: Row) -> int:
-        if self._state.get(row) is None:
-            raise KeyError(row)
-        return 1
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._state.find((), ()))
-
-    def __len__(self) -> int:
-        return len(self._state.base) + len(self._state.overlay)

@@ -1,4 +1,4 @@
-"""Rows of a recursive component, each with its support, and the way from a piece of input to the rows resting on it."""
+"""Rows of a recursive component, each with its support, found by the input that they rest on."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.local.store import Key
-from whence.engines.spark.paging import Answer, Base, Paging, Question, Segments, TooLargeError
-from whence.engines.spark.state import Known
+from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segments, TooLargeError
+from whence.engines.spark.state import AnnotatedRows
+from whence.engines.spark.tuple_ids import TupleId
+from whence.incremental.store import Key
 from whence.model.schema import Relation
 from whence.model.types import Row
 
 # Ids of input rows, and of absences, that together suffice for a row; sorted.
-Support: TypeAlias = tuple[int, ...]
+Support: TypeAlias = tuple[TupleId, ...]
 
 # Up to so many ids are looked for in every support one by one, and up to so many in a loop; for more of them, supports
 # are taken apart.
@@ -29,7 +30,7 @@ LISTED = 50
 DEAD_HERE = 25_000
 
 
-class Supported(Known[Support]):
+class Supported(AnnotatedRows[Support]):
     """The state of a relation of a recursive component."""
 
     def __init__(self, relation: Relation, base: Base[Support], paging: Paging) -> None:
@@ -66,9 +67,8 @@ class Supported(Known[Support]):
             raise TooLargeError
         return found
 
-    def row_of(self, aggregates: Collection[int], group: Row) -> tuple[Row | None, Support]:
-        """The row of a group and its support, as far as it is in memory; `aggregates` are the other positions."""
-        positions = tuple(at for at in range(self.relation.arity) if at not in aggregates)
+    def row_of(self, positions: tuple[int, ...], group: Row) -> tuple[Row | None, Support]:
+        """The row of a group and its support, as far as it is in memory; `positions` are those of the group terms."""
         key: Key = group[0] if len(group) == 1 else group
         return next(iter(self.find(positions, key).items()), (None, ()))
 
@@ -80,7 +80,7 @@ class Supported(Known[Support]):
                 self._resting.setdefault(identity, {})[row] = None
         super().change(rows)
 
-    def replace(self, segments: Segments[Support]) -> None:
+    def replace(self, segments: Segments[Support] | None) -> None:
         super().replace(segments)
         self._resting = {}
         self._in_whole = None
@@ -96,7 +96,7 @@ class Supported(Known[Support]):
         """Here are the rows of the base that rest on these."""
         self._answers[ids] = rows
 
-    def support_questions(self, spark: SparkSession) -> Iterator[Question | Answer]:
+    def support_questions(self, spark: SparkSession) -> Iterator[PageQuery | KnownPage]:
         """What asks for that which `resting_on` missed."""
         segments = self.base.segments
         if segments is None:
@@ -111,10 +111,10 @@ class Supported(Known[Support]):
         for ids in self.take_asked():
             known = segments.read_resting(sorted(ids))
             if known is not None:
-                yield Answer(known, partial(receive, ids))
+                yield KnownPage(known, partial(receive, ids))
             else:
                 found = resting(spark, segments.frame, ids)
-                yield Question(_first_of_each_part(found, most + 1), partial(receive, ids))
+                yield PageQuery(_first_of_each_part(found, most + 1), partial(receive, ids))
 
     def forget(self) -> None:
         """The commit is over."""
@@ -145,7 +145,7 @@ def resting(spark: SparkSession, frame: DataFrame, ids: Collection[int]) -> Data
     listed = sorted(ids)
     if len(listed) <= FEW:
         numbers = F.array(*(F.lit(number).cast("bigint") for number in listed))
-        # Which is always 1. A constant number would become part of the code that Spark compiles, anew for each number.
+        # Which is always 1. A constant number would become part of the code that Spark compiles, again for each number.
         first = F.size("support") * 0 + 1
         return frame.where(
             reduce(

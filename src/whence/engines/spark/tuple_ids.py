@@ -1,29 +1,63 @@
-"""Numbers for what supports are made of: input rows, and keys that no row has.
+"""Spark's `xxhash64` in this process: the same number for the same values of the same types.
 
-A number is a 64-bit hash, the same on the cluster and in this process. That two things share one does no harm: rows are
-proved again without need.
+Spark starts from 42 and goes from column to column; each hash is the seed of the next. NULL leaves it as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, NewType, TypeAlias
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column
+from xxhash import xxh64_intdigest
 
-from whence.engines.spark.hashing import hash_int, hasher, signed, text_hash
 from whence.engines.spark.types import spark_type
-from whence.functions.numeric import RANGES, rescale
 from whence.incremental.plan import Pattern
 from whence.model.schema import Relation
-from whence.model.types import DOUBLE, DecimalType, Row, Type, Value
+from whence.model.types import INT, ArrayType, DecimalType, IntegerType, Row, Type, Value
+from whence.model.types.decimals import rescale
 
-RowId: TypeAlias = Callable[[Row], int]
+# A value other than NULL as the bytes that Spark hashes; of an array, those of one element after the other.
+Packer: TypeAlias = Callable[[Any], bytes]
+Pieces: TypeAlias = Callable[[Any], Iterator[bytes]]
+
+# The number of a tuple, 64 bits of a hash with a sign.
+TupleId = NewType("TupleId", int)
+
+SEED = 42
+
+
+def text_hash(text: str) -> int:
+    """The hash of a string that comes first."""
+    return xxh64_intdigest(text.encode(), SEED)
+
+
+def signed(number: int) -> TupleId:
+    """A hash as Spark has it, in a BIGINT."""
+    return TupleId(number - (1 << 64) if number >> 63 else number)
+
+
+def _pieces(kind: ArrayType) -> Pieces:
+    inner = _pieces(kind.element) if isinstance(kind.element, ArrayType) else None
+    pack = kind.element.spark_bytes if inner is None else None
+
+    def pieces(values: tuple[Any, ...]) -> Iterator[bytes]:
+        for value in values:
+            if value is not None:
+                if pack is not None:
+                    yield pack(value)
+                elif inner is not None:
+                    yield from inner(value)
+
+    return pieces
+
+
+RowId: TypeAlias = Callable[[Row], TupleId]
 
 # The whole support of rows that no proof holds for, and of rows for which nobody has kept what theirs rests on.
-UNPROVED, UNKNOWN = 0, 1
+UNPROVED, UNKNOWN = TupleId(0), TupleId(1)
 
 
 def tuple_id(relation: str, columns: Sequence[Column]) -> Column:
@@ -45,14 +79,19 @@ def absence_id(pattern: Pattern, relation: Relation, keys: Sequence[Column]) -> 
 def row_ids(name: str, relation: Relation) -> RowId:
     """Gives rows of the relation the numbers that `tuple_id` gives them."""
     start = text_hash(name)
-    hashers = [hasher(column.type) for column in relation.columns]
+    columns = [_hashed(column.type) for column in relation.columns]
 
-    def number(row: Row) -> int:
+    def number(row: Row) -> TupleId:
         hashed = start
-        for value, following in zip(row, hashers, strict=True):
-            if value is not None:
-                hashed = following(value, hashed)
-        return signed(hashed)
+        for value, (pack, pieces) in zip(row, columns, strict=True):
+            if value is None:
+                continue
+            if pack is not None:
+                hashed = xxh64_intdigest(pack(value), hashed)
+            elif pieces is not None:
+                for piece in pieces(value):
+                    hashed = xxh64_intdigest(piece, hashed)
+        return TupleId(hashed - (1 << 64) if hashed >> 63 else hashed)
 
     return number
 
@@ -60,18 +99,27 @@ def row_ids(name: str, relation: Relation) -> RowId:
 def absence_ids(pattern: Pattern, relation: Relation) -> RowId:
     """Gives keys the numbers that `absence_id` gives them, as far as the columns can hold them."""
     start = text_hash(f"!{pattern.relation}")
-    places = [(position, _holder(kind), hasher(kind)) for position, kind in _places(pattern, relation)]
+    places = [
+        (INT.spark_bytes(position), _holder(kind), *_hashed(kind)) for position, kind in _places(pattern, relation)
+    ]
 
-    def number(key: Row) -> int:
+    def number(key: Row) -> TupleId:
         hashed = start
-        for value, (position, hold, following) in zip(key, places, strict=True):
-            hashed = hash_int(position, hashed)
+        for value, (position, hold, pack, pieces) in zip(key, places, strict=True):
+            hashed = xxh64_intdigest(position, hashed)
             held = value if value is None or hold is None else hold(value)
-            if held is not None:
-                hashed = following(held, hashed)
+            if held is None:
+                continue
+            for piece in (pack(held),) if pack is not None else pieces(held) if pieces is not None else ():
+                hashed = xxh64_intdigest(piece, hashed)
         return signed(hashed)
 
     return number
+
+
+def _hashed(kind: Type) -> tuple[Packer | None, Pieces | None]:
+    """What makes bytes of a value: all at once, or of an array piece by piece."""
+    return (None, _pieces(kind)) if isinstance(kind, ArrayType) else (kind.spark_bytes, None)
 
 
 def _places(pattern: Pattern, relation: Relation) -> list[tuple[int, Type]]:
@@ -87,7 +135,7 @@ def _holder(kind: Type) -> Callable[[Any], Value] | None:
     if isinstance(kind, DecimalType):
         rescaled = rescale(kind)
         return lambda value: rescaled(Decimal(value))
-    if kind in RANGES:
-        limits = RANGES[kind]
+    if isinstance(kind, IntegerType):
+        limits = kind.limits
         return lambda value: int(value) if int(value) in limits else None
-    return float if kind == DOUBLE else None
+    return float if kind.python is float else None

@@ -1,46 +1,20 @@
 """Columns and rows between whence, Spark and Arrow.
 
-A frame names its columns by their places: c0, c1, ... A TIMESTAMP has no time zone; Spark keeps it as the moment it is
-in UTC, which is the time zone of every session that whence works in.
+A frame names its columns by their places: c0, c1, ... A TIMESTAMP has no time zone, here as there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyspark.sql.types as spark
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from whence.model.schema import Relation
-from whence.model.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    NULL,
-    STRING,
-    TIMESTAMP,
-    ArrayType,
-    DecimalType,
-    Row,
-    Type,
-    Value,
-)
-
-_TYPES: dict[Type, tuple[spark.DataType, pa.DataType]] = {
-    STRING: (spark.StringType(), pa.string()),
-    INT: (spark.IntegerType(), pa.int32()),
-    BIGINT: (spark.LongType(), pa.int64()),
-    DOUBLE: (spark.DoubleType(), pa.float64()),
-    BOOLEAN: (spark.BooleanType(), pa.bool_()),
-    DATE: (spark.DateType(), pa.date32()),
-    TIMESTAMP: (spark.TimestampType(), pa.timestamp("us", tz="UTC")),
-    NULL: (spark.NullType(), pa.null()),
-}
+from whence.model.types import ArrayType, DecimalType, Row, Type, Value
 
 
 def spark_type(kind: Type) -> spark.DataType:
@@ -49,16 +23,8 @@ def spark_type(kind: Type) -> spark.DataType:
             return spark.DecimalType(precision, scale)
         case ArrayType(element=element):
             return spark.ArrayType(spark_type(element))
-    return _TYPES[kind][0]
-
-
-def arrow_type(kind: Type) -> pa.DataType:
-    match kind:
-        case DecimalType(precision=precision, scale=scale):
-            return pa.decimal128(precision, scale)
-        case ArrayType(element=element):
-            return pa.list_(arrow_type(element))
-    return _TYPES[kind][1]
+    found: spark.DataType = getattr(spark, kind.spark_name)()
+    return found
 
 
 def column_names(arity: int) -> list[str]:
@@ -77,12 +43,17 @@ def frame_schema(relation: Relation) -> StructType:
 
 def rows_to_arrow(rows: Sequence[Row], relation: Relation) -> pa.Table:
     fields = [
-        pa.field(name, arrow_type(column.type), column.nullable)
+        pa.field(name, column.type.arrow(), column.nullable)
         for name, column in zip(column_names(relation.arity), relation.columns, strict=True)
     ]
     columns = zip(*rows, strict=True) if rows else [()] * relation.arity
     arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def arrow_frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The table as a frame. Left alone, PySpark takes a time without a zone for one in the zone of the session."""
+    return spark.createDataFrame(table, from_arrow_schema(table.schema, prefer_timestamp_ntz=True))
 
 
 def with_columns(table: pa.Table, columns: Mapping[str, pa.Array]) -> pa.Table:
@@ -106,21 +77,17 @@ def columns_from_arrow(table: pa.Table, relation: Relation) -> list[list[Value]]
 
 
 def values_to_arrow(values: Sequence[Value], kind: Type) -> pa.Array:
-    return pa.array(values, arrow_type(kind))
+    return pa.array(values, kind.arrow())
 
 
 def values_from_arrow(array: pa.Array | pa.ChunkedArray, kind: Type) -> list[Value]:
     """The values of an array of that type. Whatever numpy can, it does, which is many times faster than Arrow alone."""
-    match kind:
-        case ArrayType(element=element):
-            return [_as_tuple(value, element) for value in array.to_pylist()]
-        case _ if kind in (INT, BIGINT, DOUBLE, BOOLEAN) and array.null_count:
-            return _nullable(array)
-        case _ if kind == TIMESTAMP:
-            return _listed(array.cast(pa.timestamp("us")))
-        case _ if kind == NULL:
-            return [None] * len(array)
-    return _listed(array)
+    if isinstance(kind, ArrayType):
+        return kind.from_arrow(array.to_pylist())
+    if pa.types.is_null(array.type):
+        return [None] * len(array)
+    has_null = not pa.types.is_temporal(array.type) and pa.types.is_primitive(array.type) and array.null_count
+    return _nullable(array) if has_null else _listed(array)
 
 
 def _listed(array: pa.Array | pa.ChunkedArray) -> list[Value]:
@@ -134,15 +101,3 @@ def _nullable(array: pa.Array | pa.ChunkedArray) -> list[Value]:
     present = _listed(array.is_valid())
     values = iter(_listed(array.drop_null()))
     return [next(values) if there else None for there in present]
-
-
-def _as_tuple(value: list[Any] | None, element: Type) -> Value:
-    """Arrow gives lists, and moments with their time zone."""
-    if value is None:
-        return None
-    match element:
-        case ArrayType(element=inner):
-            return tuple(map(partial(_as_tuple, element=inner), value))
-        case _ if element == TIMESTAMP:
-            return tuple(moment if moment is None else moment.replace(tzinfo=None) for moment in value)
-    return tuple(value)

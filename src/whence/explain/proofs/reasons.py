@@ -1,21 +1,57 @@
-"""Why rows are there, as a graph: one reason for each row that a proof mentions."""
+"""Facts and the reasons for them, and how far an answer may go before it says that there is more."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from whence.engines.evidence import Derivation
+from whence.deadline import end_of_search
+from whence.engines.engine import Derivation
 from whence.model.rules import Atom, Rule
+from whence.model.terms import Variable, Wildcard
 from whence.model.types import Row
+
+_FEW_STEPS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class ProofLimits:
+    """`rows` of a view that a question matches and are proved; `members` of a group that are listed; `steps` in all;
+    and `seconds`.
+    """
+
+    rows: int = 10
+    members: int = 1_000
+    steps: int = 10_000
+    seconds: float = 30.0
+
+
+class Watch:
+    """Tells when a number of steps or a time is over, and remembers that it was."""
+
+    def __init__(self, steps: int, seconds: float) -> None:
+        self._steps = steps
+        self._stride = 64 if steps > _FEW_STEPS else 1
+        self._end = end_of_search(seconds)
+        self.is_over = False
+
+    def step(self) -> bool:
+        """One step more; whether that is one too many."""
+        self._steps -= 1
+        # The clock is asked now and then, since it costs as much as a small step. Where steps are few, they are large.
+        if self._steps < 0 or (self._steps % self._stride == 0 and time.monotonic() > self._end):
+            self.is_over = True
+        return self.is_over
+
 
 # A relation, and a row of it.
 Fact: TypeAlias = tuple[str, Row]
 
 
-class Kind(Enum):
+class ReasonKind(Enum):
     """How a reason shows that a row is there."""
 
     BASE = "base"  # it is a row of a table
@@ -27,21 +63,21 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """`ways` is one use of a rule, or the members of an aggregate, or all that a count is the sum of.
+    """`derivations` is one use of a rule, or the members of an aggregate, or all that a count is the sum of.
 
     `partial` where there are more than these. `count` is how often the row is there.
     """
 
-    kind: Kind
+    kind: ReasonKind
     count: int = 1
-    ways: tuple[Derivation, ...] = ()
+    derivations: tuple[Derivation, ...] = ()
     partial: bool = False
 
 
 Reasons: TypeAlias = Mapping[Fact, Reason]
 
-BASE = Reason(Kind.BASE)
-OPEN = Reason(Kind.OPEN)
+BASE = Reason(ReasonKind.BASE)
+OPEN = Reason(ReasonKind.OPEN)
 
 
 def positive(rule: Rule) -> tuple[str, ...]:
@@ -49,15 +85,29 @@ def positive(rule: Rule) -> tuple[str, ...]:
     return tuple([literal.relation for literal in rule.body if isinstance(literal, Atom)])
 
 
-def facts_of(way: Derivation) -> tuple[Fact, ...]:
+def with_names(rule: Rule) -> Rule:
+    """The rule with a variable for every wildcard in a positive atom."""
+    body = [_named(literal, at) if isinstance(literal, Atom) else literal for at, literal in enumerate(rule.body)]
+    return replace(rule, body=tuple(body))
+
+
+def _named(atom: Atom, at: int) -> Atom:
+    terms = [
+        Variable(f"_.{at}.{position}") if isinstance(term, Wildcard) else term
+        for position, term in enumerate(atom.terms)
+    ]
+    return replace(atom, terms=tuple(terms))
+
+
+def facts_of(derivation: Derivation) -> tuple[Fact, ...]:
     """The rows that one use of a rule rests on."""
-    return tuple(zip(positive(way.rule), way.body, strict=True))
+    return tuple(zip(positive(derivation.rule), derivation.body, strict=True))
 
 
-def distinct(ways: Iterable[Derivation]) -> tuple[Derivation, ...]:
+def distinct(derivations: Iterable[Derivation]) -> tuple[Derivation, ...]:
     """Each use of a rule once. Rules are told apart by identity: to hash one would walk all of it."""
-    return tuple({(id(way.rule), way.body): way for way in ways}.values())
+    return tuple({(id(derivation.rule), derivation.body): derivation for derivation in derivations}.values())
 
 
 def needs(reason: Reason) -> Iterator[Fact]:
-    return (fact for way in reason.ways for fact in facts_of(way))
+    return (fact for derivation in reason.derivations for fact in facts_of(derivation))

@@ -12,25 +12,42 @@ body does not bind it itself, a relation of its values does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from whence.errors import ParseError, UnsafeRuleError, UnsupportedError
-from whence.lang.datalog.limits import EXPANSION_LIMIT
-from whence.lang.datalog.pieces import (
-    Alternatives,
-    BodyAggregate,
-    NegatedGroup,
-    Piece,
-    Pieces,
-    binders,
-    bound_by,
-    variables_of,
-)
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
+from whence.lang.datalog.literals import EXPANSION_LIMIT
+from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms, literal_variables
 from whence.model.schema import AUXILIARY_MARK, owner
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard, variables
 from whence.model.types import BIGINT, INT
+
+
+@dataclass(frozen=True, slots=True)
+class BodyAggregate:
+    """`result = function argument : { alternatives }`."""
+
+    result: Variable
+    function: str
+    argument: Term | None
+    alternatives: Alternatives
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NegatedGroup:
+    """`!(a(x, y), b(y))`."""
+
+    alternatives: Alternatives
+    span: Span = field(compare=False)
+
+
+Piece: TypeAlias = Literal | BodyAggregate | NegatedGroup
+Pieces: TypeAlias = tuple[Piece, ...]
+# What `;` separates.
+Alternatives: TypeAlias = tuple[Pieces, ...]
 
 # What is 0 for no rows at all; the other aggregates have no value then.
 _ZERO = {"count": Constant(0, BIGINT), "sum": Constant(0, INT)}
@@ -61,8 +78,8 @@ class Auxiliaries:
                 done.append(Rule(head, self._literals(head.relation, here), sign, span=span))
             else:
                 place = next(index for index, piece in enumerate(here) if piece is aggregate)
-                ways = self._aggregated(head.relation, here, aggregate)
-                todo.extend((*here[:place], *way, *here[place + 1 :]) for way in reversed(ways))
+                cases = self._aggregated(head.relation, here, aggregate)
+                todo.extend((*here[:place], *case, *here[place + 1 :]) for case in reversed(cases))
             if len(todo) + len(done) > EXPANSION_LIMIT:
                 raise ParseError(
                     f"this stands for more than {EXPANSION_LIMIT} rules, one for each way its aggregates can be empty",
@@ -86,7 +103,7 @@ class Auxiliaries:
         return Negation(atom, span=group.span)
 
     def _aggregated(self, view: str, pieces: Pieces, aggregate: BodyAggregate) -> Sequence[tuple[Literal, ...]]:
-        """What an aggregate stands for: one way or, where no rows mean 0, another for that case."""
+        """What an aggregate stands for: one case or, where no rows mean 0, another for that."""
         rest, span, function, result = _finished(pieces), aggregate.span, aggregate.function, aggregate.result
         arguments = () if aggregate.argument is None else tuple(variables(aggregate.argument))
         outer = _outer(aggregate.alternatives, arguments, rest)
@@ -144,7 +161,7 @@ class Auxiliaries:
         return (self._define(view, "any", terms, alternatives, span),)
 
     def _define(self, view: str, word: str, terms: tuple[Term, ...], alternatives: Alternatives, span: Span) -> Atom:
-        """The atom of a relation that holds the terms for each way to satisfy the alternatives."""
+        """The atom of a relation that holds the terms for each derivation from the alternatives."""
         key = (owner(view), terms, alternatives)
         if key not in self._made:
             self._made[key] = self._name(owner(view), word)
@@ -211,3 +228,62 @@ def _unique(names: Iterable[Variable]) -> list[Variable]:
     for each in names:
         found.setdefault(each.name, each)
     return list(found.values())
+
+
+def variables_of(pieces: Iterable[Piece]) -> Iterator[Variable]:
+    """Every variable that is written in the pieces, in order, with repetitions."""
+    for piece in pieces:
+        match piece:
+            case BodyAggregate(result=result, argument=argument, alternatives=alternatives):
+                yield result
+                if argument is not None:
+                    yield from variables(argument)
+                yield from (each for alternative in alternatives for each in variables_of(alternative))
+            case NegatedGroup(alternatives=alternatives):
+                yield from (each for alternative in alternatives for each in variables_of(alternative))
+            case _:
+                yield from literal_variables(piece)
+
+
+def bound_by(pieces: Iterable[Piece]) -> set[str]:
+    """The variables that positive atoms, aggregates and equations give a value to."""
+    pieces = tuple(pieces)
+    bound = {name for piece in pieces if isinstance(piece, Atom) for name in _gives(piece)}
+    bound |= {piece.result.name for piece in pieces if isinstance(piece, BodyAggregate)}
+    equations = [piece for piece in pieces if isinstance(piece, Comparison) and piece.op == "="]
+    growing = True
+    while growing:
+        before = len(bound)
+        for equation in equations:
+            for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
+                if isinstance(side, Variable) and all(each.name in bound for each in variables(other)):
+                    bound.add(side.name)
+        growing = len(bound) > before
+    return bound
+
+
+def binders(pieces: Iterable[Piece], wanted: Iterable[str]) -> Pieces:
+    """The atoms and equations that give the wanted variables their values, in their order."""
+    literals = [p for p in pieces if isinstance(p, Atom) or (isinstance(p, Comparison) and p.op == "=")]
+    needed = set(wanted)
+    chosen: set[int] = set()
+    growing = True
+    while growing:
+        growing = False
+        for index, literal in enumerate(literals):
+            if index not in chosen and needed & _gives(literal):
+                chosen.add(index)
+                needed |= {each.name for each in _takes(literal)}
+                growing = True
+    return tuple(literals[index] for index in sorted(chosen))
+
+
+def _gives(literal: Atom | Comparison) -> set[str]:
+    return {term.name for term in literal_terms(literal) if isinstance(term, Variable)}
+
+
+def _takes(literal: Atom | Comparison) -> Iterator[Variable]:
+    """What has to have a value before the literal gives one: an equation's other side, an atom's compound terms."""
+    for term in literal_terms(literal):
+        if isinstance(literal, Comparison) or not isinstance(term, Variable):
+            yield from variables(term)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import reduce
 
 from lark import Token
 
 from whence.errors import ParseError
 from whence.functions.builtin import BUILTINS
 from whence.lang.datalog import syntax
-from whence.lang.datalog.intrinsics import INTRINSICS, REFUSED
-from whence.lang.datalog.limits import EXPANSION_LIMIT, check_depth, deeper
-from whence.lang.datalog.literals import is_quoted
-from whence.lang.datalog.pieces import Alternatives, NegatedGroup, Piece, Pieces
-from whence.lang.datalog.places import Places
-from whence.lang.datalog.syntax import Formula, Node, Placed
-from whence.lang.datalog.terms import Terms
-from whence.lang.datalog.types import Types
+from whence.lang.datalog.auxiliary import Alternatives, NegatedGroup, Piece, Pieces
+from whence.lang.datalog.functions import INTRINSICS, REFUSED
+from whence.lang.datalog.literals import EXPANSION_LIMIT, Places, check_depth, deeper, is_quoted
+from whence.lang.datalog.schema import Types
+from whence.lang.datalog.syntax import Formula, Node
+from whence.lang.datalog.terms import TermBuilder
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Negation
 from whence.model.span import Span
 from whence.model.terms import Call, Term, Variable
@@ -31,9 +30,9 @@ class Bodies:
     def __init__(self, places: Places, types: Types, relations: frozenset[str], taken: Callable[[str], bool]) -> None:
         self._places = places
         self._relations = relations
-        self.terms = Terms(places, types, self._inner, taken)
+        self.terms = TermBuilder(places, types, self._inner, taken)
 
-    def alternatives(self, formula: Formula, around: Placed) -> Alternatives:
+    def alternatives(self, formula: Formula, around: Node) -> Alternatives:
         return self._alternatives(formula, 0, self._places.span(around), grouped=False)
 
     def _inner(self, formula: Formula, nesting: int) -> Alternatives:
@@ -71,13 +70,13 @@ class Bodies:
 
     def _literal(self, node: Node, nesting: int, *, grouped: bool) -> Alternatives:
         match node:
-            case syntax.Group(formula=formula):
+            case syntax.GroupNode(formula=formula):
                 span = self._places.span(node)
                 return self._alternatives(formula, deeper(nesting, span), span, grouped=True)
-            case syntax.Negation(mark=Token(type="BANG"), operand=operand):
+            case syntax.NegationNode(mark=Token(type="BANG"), operand=operand):
                 span = self._places.span(node)
                 return self._negated(operand, deeper(nesting, span), span)
-            case syntax.Negation(mark=mark, operand=syntax.Call() as call) if self._is_atom(call):
+            case syntax.NegationNode(mark=mark, operand=syntax.CallNode() as call) if self._is_atom(call):
                 raise ParseError(
                     "'not' negates conditions; a relation is negated with '!'",
                     span=self._places.span(mark),
@@ -102,9 +101,9 @@ class Bodies:
         literal: Piece
         span = self._places.span(node)
         match node:
-            case syntax.Call() if self._is_atom(node):
+            case syntax.CallNode() if self._is_atom(node):
                 literal = self._atom(node, nesting)
-            case syntax.Comparison(left=left, op=op, right=right):
+            case syntax.ComparisonNode(left=left, op=op, right=right):
                 equated = self._equated_aggregate(node, nesting)
                 if equated:
                     return equated
@@ -114,23 +113,23 @@ class Bodies:
                 literal = Condition(self.terms.truth(node, nesting), span=span)
         return (*self.terms.take_aggregates(), literal)
 
-    def _equated_aggregate(self, node: syntax.Comparison, nesting: int) -> Pieces:
+    def _equated_aggregate(self, node: syntax.ComparisonNode, nesting: int) -> Pieces:
         """`n = count : { ... }` needs no variable beside n."""
         for side, other in ((node.left, node.right), (node.right, node.left)):
-            if node.op == "=" and isinstance(side, syntax.Aggregate) and isinstance(other, Token):
+            if node.op == "=" and isinstance(side, syntax.AggregateNode) and isinstance(other, Token):
                 result = self.terms.term(other, nesting)
                 if isinstance(result, Variable):
                     self.terms.aggregate(side, result, nesting)
                     return self.terms.take_aggregates()
         return ()
 
-    def _atom(self, node: syntax.Call, nesting: int) -> Atom:
+    def _atom(self, node: syntax.CallNode, nesting: int) -> Atom:
         span = self._places.span(node)
         nesting = deeper(nesting, span)
         terms = tuple([self.terms.term(argument, nesting) for argument in node.arguments])
         return Atom(self._places.name(node.name), terms, span=span)
 
-    def _is_atom(self, node: syntax.Call) -> bool:
+    def _is_atom(self, node: syntax.CallNode) -> bool:
         """Known relations come first, then functions; what is neither may be a relation of the database."""
         name = str(node.name)
         if is_quoted(node.name) or name in self._relations:
@@ -140,13 +139,13 @@ class Bodies:
     def _negated(self, node: Node, nesting: int, span: Span) -> Alternatives:
         """Not the node; the span is that of the whole negation."""
         match node:
-            case syntax.Group(formula=[[only]]):
+            case syntax.GroupNode(formula=[[only]]):
                 return self._negated(only, deeper(nesting, span), span)
-            case syntax.Group(formula=formula):
+            case syntax.GroupNode(formula=formula):
                 nesting = deeper(nesting, span)
                 # Not (a or b) is not a, and not b.
                 return self._product((self._negated_conjunction(each, nesting) for each in formula), span)
-            case syntax.Negation():
+            case syntax.NegationNode():
                 raise ParseError("this is negated twice", span=span, hint="leave out both negations")
         (*aggregates, literal) = self._plain(node, nesting)
         match literal:
@@ -165,13 +164,10 @@ class Bodies:
             return self._negated(conjunction[0], nesting, self._places.span(conjunction[0]))
         span = self._places.between(conjunction[0], conjunction[-1])
         alternatives = self._alternatives([conjunction], nesting, span, grouped=True)
-        conditions = [_as_term(piece) for pieces in alternatives for piece in pieces]
-        if len(alternatives) == 1 and all(term is not None for term in conditions):
-            whole: Term | None = None
-            for term in conditions:
-                assert term is not None
-                whole = term if whole is None else Call("and", (whole, term), span=span)
-            assert whole is not None
+        terms = [_as_term(piece) for pieces in alternatives for piece in pieces]
+        conditions = [term for term in terms if term is not None]
+        if len(alternatives) == 1 and len(conditions) == len(terms):
+            whole = reduce(lambda left, right: Call("and", (left, right), span=span), conditions)
             return ((Condition(_checked(Call("not", (whole,), span=span)), span=span),),)
         return ((NegatedGroup(alternatives, span),),)
 

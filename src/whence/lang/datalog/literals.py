@@ -1,4 +1,4 @@
-"""Names, strings, numbers and typed literals: from their text to their value."""
+"""Where the nodes of a text stand, how deep they may nest, and what names, strings and numbers say."""
 
 from __future__ import annotations
 
@@ -8,84 +8,123 @@ import re
 from lark import Token
 
 from whence.errors import ParseError, UnsupportedError
-from whence.functions.timetext import parse_date, parse_timestamp
-from whence.model.span import Span
-from whence.model.terms import Constant
-from whence.model.types import (
-    BIGINT,
-    BOOLEAN,
-    DATE,
-    DOUBLE,
-    INT,
-    STRING,
-    TIMESTAMP,
-    DecimalType,
-    Type,
-    Value,
-)
+from whence.functions.widening import is_number
+from whence.lang.datalog.syntax import Node, first, last
+from whence.model.span import SourceText, Span
+from whence.model.terms import Constant, Term, Variable, Wildcard, children
+from whence.model.types import BIGINT, DOUBLE, INT, STRING, DecimalType, Type, Value
+from whence.model.types.decimals import MAX_PRECISION, decimal_from_literal, smallest_decimal
+from whence.model.types.numbers import LONGEST_LITERAL
 
-LONGEST_DECIMAL = 38
-# Enough for every 64-bit number in base two; Python refuses to read far longer ones.
-LONGEST_INTEGER = 80
+# Brackets within brackets. Lowering follows them by recursion.
+NESTING_LIMIT = 100
+# Calls within calls of one term, `a + b + c` counting two. Python compares and hashes terms by recursion.
+DEPTH_LIMIT = 200
+# Rules that one rule stands for, once `;` and the empty groups of aggregates are written out.
+EXPANSION_LIMIT = 1000
 
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")
 _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)", re.ASCII)
-_DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+class Places:
+    """Where the nodes of one text stand, and what its leaves say."""
+
+    def __init__(self, source: SourceText) -> None:
+        self._source = source
+
+    def span(self, node: Node) -> Span:
+        return self.between(node, node)
+
+    def between(self, opening: Node, closing: Node) -> Span:
+        return Span(self._source, first(opening), last(closing))
+
+    def name(self, token: Token) -> str:
+        """The name a token stands for. One that starts with $ is a branch of a type of Soufflé's."""
+        if is_quoted(token):
+            return token[1:-1].replace("``", "`")
+        if token.startswith("$"):
+            raise UnsupportedError(
+                f"{token} is a branch of an algebraic data type, and whence has none",
+                span=self.span(token),
+                hint="keep the branch's name and its fields in columns of their own",
+            )
+        return str(token)
+
+    def string(self, token: Token) -> str:
+        start = first(token) + 1
+
+        def unescape(found: re.Match[str]) -> str:
+            code, letter = found.groups()
+            place = Span(self._source, start + found.start(), start + found.end())
+            if code is not None:
+                if 0xD800 <= int(code, 16) <= 0xDFFF:
+                    raise ParseError(
+                        f"\\u{code} is half of a surrogate pair", span=place, hint="write the character itself"
+                    )
+                return chr(int(code, 16))
+            if letter not in _ESCAPES:
+                raise ParseError(
+                    f"a string has no escape \\{letter}",
+                    span=place,
+                    hint=f"write \\\\{letter} for a backslash and {letter}",
+                )
+            return _ESCAPES[letter]
+
+        return _ESCAPE.sub(unescape, token[1:-1])
+
+    def number(self, token: Token) -> int:
+        value = integer(token, self.span(token)).value
+        assert isinstance(value, int)
+        return value
 
 
 def is_quoted(name: Token) -> bool:
     return name.startswith("`")
 
 
-def name_text(name: Token, span: Span) -> str:
-    """The name a token stands for. One that starts with $ is a branch of a type of Soufflé's."""
-    if is_quoted(name):
-        return name[1:-1].replace("``", "`")
-    if name.startswith("$"):
-        raise UnsupportedError(
-            f"{name} is a branch of an algebraic data type, and whence has none",
-            span=span,
-            hint="keep the branch's name and its fields in columns of their own",
-        )
-    return str(name)
+def check_characters(source: SourceText) -> None:
+    """NUL and halves of surrogate pairs are no characters: files and databases cannot keep them."""
+    found = _NO_TEXT.search(source.text)
+    if found is not None:
+        code = ord(found[0])
+        what = "a NUL character" if code == 0 else f"half of a surrogate pair (U+{code:04X})"
+        hint = 'inside a string it can be written "\\u0000"' if code == 0 else "was the text decoded as UTF-8?"
+        # The message shows the line, and has to be text itself.
+        shown = SourceText(source.name, _NO_TEXT.sub("\N{REPLACEMENT CHARACTER}", source.text))
+        raise ParseError(f"the text contains {what}", span=Span(shown, *found.span()), hint=hint)
 
 
-def string_value(token: Token, span: Span) -> str:
-    inside = token[1:-1]
-    if "\\" not in inside:
-        return str(inside)
+def deeper(nesting: int, span: Span) -> int:
+    """One bracket further in."""
+    if nesting >= NESTING_LIMIT:
+        raise ParseError(f"nested too deeply (limit {NESTING_LIMIT})", span=span)
+    return nesting + 1
 
-    def unescape(found: re.Match[str]) -> str:
-        code, letter = found.groups()
-        place = Span(span.source, span.start + 1 + found.start(), span.start + 1 + found.end())
-        if code is not None:
-            if 0xD800 <= int(code, 16) <= 0xDFFF:
-                raise ParseError(
-                    f"\\u{code} is half of a surrogate pair", span=place, hint="write the character itself"
-                )
-            return chr(int(code, 16))
-        if letter not in _ESCAPES:
-            raise ParseError(
-                f"a string has no escape \\{letter}",
-                span=place,
-                hint=f"write \\\\{letter} for a backslash and {letter}",
-            )
-        return _ESCAPES[letter]
 
-    return _ESCAPE.sub(unescape, inside)
+def check_depth(term: Term) -> None:
+    level: list[Term] = [] if isinstance(term, Variable | Constant | Wildcard) else [term]
+    for _ in range(DEPTH_LIMIT + 1):
+        level = [child for each in level for child in children(each)]
+        if not level:
+            return
+    raise ParseError(
+        f"nested too deeply (limit {DEPTH_LIMIT}, counting every operator)",
+        span=term.span,
+        hint="compute a part of it in a variable of its own: x = ..., y = x + ...",
+    )
 
 
 def integer(token: str, span: Span, *, negative: bool = False) -> Constant:
     """INT where it fits, else BIGINT."""
     digits = token.lower()
     base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
-    value = int(digits[2:] if base != 10 else digits, base) if len(digits) <= LONGEST_INTEGER else 2**64
+    value = int(digits[2:] if base != 10 else digits, base) if len(digits) <= LONGEST_LITERAL else 2**64
     if negative:
         value = -value
-    for candidate, bits in ((INT, 31), (BIGINT, 63)):
-        if -(2**bits) <= value < 2**bits:
+    for candidate in (INT, BIGINT):
+        if value in candidate.limits:
             return Constant(value, candidate, span=span)
     raise ParseError("this number does not fit in 64 bits", span=span, hint='write DECIMAL "..." for a larger one')
 
@@ -98,75 +137,23 @@ def double(token: str, span: Span, *, negative: bool = False) -> Constant:
 
 
 def typed(target: Type, text: str, span: Span) -> Constant:
-    """`DATE "2026-01-01"`. A DECIMAL without parameters takes them from its text."""
-    value = _value(target, text)
+    """`DATE "2026-01-01"`."""
+    value = target.from_literal(text)
     if value is None:
-        raise ParseError(f"{text!r} is no {target}", span=span, hint=_EXAMPLES.get(target))
-    if target == DECIMAL_OF_TEXT:
-        assert isinstance(value, decimal.Decimal)
-        target = smallest_decimal(value)
-        if target.precision > LONGEST_DECIMAL:
-            digits = target.precision
-            raise ParseError(f"a DECIMAL has at most {LONGEST_DECIMAL} digits, and this has {digits}", span=span)
+        raise ParseError(f"{text!r} is no {target}", span=span, hint=target.literal_hint)
     return Constant(value, target, span=span)
 
 
-# Stands for the type that a DECIMAL's text gives it.
-DECIMAL_OF_TEXT = Type("DECIMAL")
-
-_EXAMPLES = {
-    DATE: 'like DATE "2026-01-31"',
-    TIMESTAMP: 'like TIMESTAMP "2026-01-31 12:00:00"',
-    DECIMAL_OF_TEXT: 'like DECIMAL "3.50"',
-    BOOLEAN: "true or false",
-}
-
-
-def _value(target: Type, text: str) -> Value:
-    match target:
-        case Type(name="STRING"):
-            return text
-        case Type(name="INT") | Type(name="BIGINT"):
-            bits = 31 if target == INT else 63
-            number = int(text) if _INTEGER.fullmatch(text) and len(text) <= LONGEST_INTEGER else 2**64
-            return number if -(2**bits) <= number < 2**bits else None
-        case Type(name="DOUBLE"):
-            double_value = float(text) if _DOUBLE.fullmatch(text) else float("inf")
-            # Adding 0.0 turns -0.0 into 0.0.
-            return double_value + 0.0 if abs(double_value) != float("inf") else None
-        case Type(name="BOOLEAN"):
-            return {"true": True, "false": False}.get(text.lower())
-        case Type(name="DATE"):
-            return parse_date(text)
-        case Type(name="TIMESTAMP"):
-            return parse_timestamp(text)
-        case DecimalType() | Type(name="DECIMAL"):
-            value = decimal.Decimal(text) if _DECIMAL.fullmatch(text) else None
-            fits = value is None or target == DECIMAL_OF_TEXT or fits_decimal(value, target)
-            return value if fits else None
-    return None
-
-
-def fits_decimal(value: decimal.Decimal, target: Type) -> bool:
-    """Whether the type holds the value without rounding it."""
-    needed = _parameters(value)
-    return (
-        isinstance(target, DecimalType)
-        and needed[1] <= target.scale
-        and needed[0] - needed[1] <= target.precision - target.scale
-    )
-
-
-def smallest_decimal(value: decimal.Decimal) -> DecimalType:
-    """The smallest type that holds a value as it is written: DECIMAL(3,2) for 3.50."""
-    return DecimalType(*_parameters(value))
-
-
-def _parameters(value: decimal.Decimal) -> tuple[int, int]:
-    _, digits, exponent = value.as_tuple()
-    assert isinstance(exponent, int)
-    scale = max(0, -exponent)
-    return max(len(digits) + max(0, exponent), scale, 1), scale
+def typed_decimal(text: str, span: Span) -> Constant:
+    """`DECIMAL "3.50"`, with as many digits as it shows."""
+    value = decimal_from_literal(text)
+    if value is None:
+        raise ParseError(f"{text!r} is no DECIMAL", span=span, hint='like DECIMAL "3.50"')
+    target = smallest_decimal(value)
+    if target.precision > MAX_PRECISION:
+        digits = target.precision
+        raise ParseError(f"a DECIMAL has at most {MAX_PRECISION} digits, and this has {digits}", span=span)
+    return Constant(value, target, span=span)
 
 
 def ascribed(constant: Constant, target: Type) -> Constant | None:
@@ -180,11 +167,9 @@ def _retyped(value: Value, source: Type, target: Type) -> Value:
         return value
     if source == STRING:
         assert isinstance(value, str)
-        return _value(target, value)
+        return target.from_literal(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return (
-            _value(target, str(value)) if target in (INT, BIGINT, DOUBLE) or isinstance(target, DecimalType) else None
-        )
+        return target.from_literal(str(value)) if is_number(target) else None
     if isinstance(value, decimal.Decimal) and isinstance(target, DecimalType):
-        return value if fits_decimal(value, target) else None
+        return value if target.holds(value) else None
     return None

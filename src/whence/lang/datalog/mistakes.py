@@ -8,15 +8,8 @@ from collections.abc import Set as AbstractSet
 from lark import Token, Tree, UnexpectedInput, UnexpectedToken
 
 from whence.errors import ParseError, UnsupportedError, WhenceError, did_you_mean
-from whence.lang.datalog.hints import (
-    OTHER_DIRECTIVES,
-    OTHER_QUALIFIERS,
-    Problem,
-    hint_for,
-    unclosed,
-    unsupported,
-)
-from whence.model.span import Source, Span
+from whence.lang.datalog.hints import OTHER_DIRECTIVES, OTHER_QUALIFIERS, Problem, hint_for, unclosed, unsupported
+from whence.model.span import SourceText, Span
 
 _WORDS = {
     "RPAR": "')'",
@@ -37,7 +30,7 @@ _WORDS = {
     "NUMBER": "a number",
     "NAME": "a name",
 }
-# After a value these are always possible, and nobody who forgot a ')' wants to read of them.
+# After a value these are always possible, and a reader who forgot a ')' does not look for them.
 _CONTINUE_A_TERM = frozenset(
     ("OPERATOR", "STAR", "MINUS", "CMP", "LT", "GT", "AND", "OR", "_COLON", "_OF_TYPE", "LPAR", "SEMICOLON")
 )
@@ -49,7 +42,7 @@ _LAST_WORD = re.compile(r'(?:[\w?$.]*[\w?$]|"[^"\n]*"|`[^`\n]*`|:-|\S)\Z')
 _FOUND = re.compile(r'[\w?$]+|"[^"\n]*"|:-|:=|\S')
 
 
-def mistake(unexpected: UnexpectedInput, source: Source) -> WhenceError:
+def mistake(unexpected: UnexpectedInput, source: SourceText) -> WhenceError:
     """The error for a text that the parser refused."""
     parser = unexpected.interactive_parser
     accepted: AbstractSet[str] = parser.accepts()  # type: ignore[no-untyped-call]
@@ -82,8 +75,8 @@ def mistake(unexpected: UnexpectedInput, source: Source) -> WhenceError:
     )
 
 
-def refusal(token: Token, source: Source) -> WhenceError:
-    """The error for a word of Soufflé's that whence does not have, or for one that nobody has."""
+def refusal(token: Token, source: SourceText) -> WhenceError:
+    """The error for a word of Soufflé's that whence does not have, or for an unknown one."""
     assert token.start_pos is not None
     assert token.end_pos is not None
     span = Span(source, token.start_pos, token.end_pos)

@@ -1,31 +1,49 @@
-"""Datalog text to a Program."""
+"""Datalog text to a program: the grammar's matches become syntax nodes, and these the model's values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import gc
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, Transformer, UnexpectedInput
 
 from whence.lang.datalog import syntax
-from whence.lang.datalog.auxiliary import Auxiliaries
+from whence.lang.datalog.auxiliary import Alternatives, Auxiliaries
 from whence.lang.datalog.bodies import Bodies
-from whence.lang.datalog.collector import collector_paused
-from whence.lang.datalog.pieces import Alternatives
-from whence.lang.datalog.places import Places
-from whence.lang.datalog.read import read
-from whence.lang.datalog.schema import Schemas
-from whence.lang.datalog.types import Types
+from whence.lang.datalog.literals import Places, check_characters
+from whence.lang.datalog.mistakes import mistake, refusal
+from whence.lang.datalog.schema import Schemas, Types
+from whence.lang.datalog.syntax import Formula, Node, first, last
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
-from whence.model.span import Source
+from whence.model.span import SourceText
+from whence.model.types import BY_NAME
 
 
 def parse_datalog(text: str, name: str = "<rules>") -> Program:
     """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text."""
-    with collector_paused():
-        return _program(Source(name, text, is_datalog=True))
+    with _collector_paused():
+        return _program(SourceText(name, text, is_datalog=True))
 
 
-def _program(source: Source) -> Program:
-    statements = read(source)
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Reading makes millions of nodes and no cycles: looking for some among them would take as long as the reading."""
+    paused = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if paused:
+            gc.enable()
+
+
+def _program(source: SourceText) -> Program:
+    statements = _read(source)
     places = Places(source)
     types = Types(places, (each for each in statements if isinstance(each, syntax.Alias)))
     schemas = Schemas(places, types)
@@ -33,7 +51,10 @@ def _program(source: Source) -> Program:
         relation for each in statements if isinstance(each, syntax.Declaration) for relation in schemas.relations(each)
     ]
     directives = [
-        directive for each in statements if isinstance(each, syntax.Directive) for directive in schemas.directives(each)
+        directive
+        for each in statements
+        if isinstance(each, syntax.DirectiveNode)
+        for directive in schemas.directives(each)
     ]
     clauses = [each for each in statements if isinstance(each, syntax.Clause)]
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
@@ -56,3 +77,161 @@ def _rules(clauses: Iterable[syntax.Clause], places: Places, types: Types, relat
             for pieces in alternatives:
                 auxiliaries.add(atom, (*pieces, *in_head), head.sign, span)
     return auxiliaries.take_rules()
+
+
+def _read(source: SourceText) -> list[syntax.Statement]:
+    check_characters(source)
+    try:
+        statements: list[syntax.Statement] = _parser().parse(source.text)  # type: ignore[assignment]
+    except UnsupportedWordError as refused:
+        raise refusal(refused.token, source) from None
+    except UnexpectedInput as unexpected:
+        raise mistake(unexpected, source) from None
+    return statements
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("whence.lang.datalog").joinpath("grammar.lark").read_text(encoding="utf-8")
+    grammar = grammar.replace("TYPE_NAMES", "|".join([*BY_NAME, "DECIMAL"]))
+    return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder())
+
+
+class UnsupportedWordError(Exception):
+    """A word of Soufflé's that whence knows and does not have."""
+
+    def __init__(self, token: Token) -> None:
+        super().__init__(str(token))
+        self.token = token
+
+
+class Builder(Transformer[Token, Any]):
+    """Called by the parser while it reads: one method per grammar rule, named like it.
+
+    What a method gets are the parts of its rule, punctuation left out.
+    """
+
+    def _listed(self, parts: list[Any]) -> list[Any]:
+        return parts
+
+    start = heads = head_arguments = formula = conjunction = arguments = names = columns = parameters = _listed
+
+    def clause(self, parts: list[Any]) -> syntax.Clause:
+        heads, body, dot = parts
+        return syntax.Clause(heads[0].start, last(dot), heads, body)
+
+    def head(self, parts: list[Any]) -> syntax.HeadNode:
+        minus, name, arguments, close = parts
+        return syntax.HeadNode(first(minus or name), last(close), 1 if minus is None else -1, name, arguments or [])
+
+    def head_aggregate(self, parts: list[Any]) -> syntax.HeadAggregateNode:
+        function, *distinct, argument, _ = parts
+        counts_all = isinstance(argument, Token) and argument.type == "STAR"
+        return syntax.HeadAggregateNode(*_extent(parts), function, any(distinct), None if counts_all else argument)
+
+    def connected(self, parts: list[Node]) -> syntax.Connected:
+        return syntax.Connected(*_extent(parts), parts)
+
+    def comparison(self, parts: list[Any]) -> syntax.ComparisonNode:
+        return syntax.ComparisonNode(*_extent(parts), *parts)
+
+    def negation(self, parts: list[Any]) -> syntax.NegationNode:
+        return syntax.NegationNode(*_extent(parts), *parts)
+
+    def aggregate(self, parts: list[Any]) -> syntax.AggregateNode:
+        function, argument, *body = parts
+        return syntax.AggregateNode(*_extent(parts), function, argument, _braced(body))
+
+    def called_aggregate(self, parts: list[Any]) -> syntax.AggregateNode:
+        """`sum(x) : { ... }`, where the parentheses belong to the argument."""
+        called, *body = parts
+        operand, *rest = called.parts if isinstance(called, syntax.ChainNode) else [called]
+        if not isinstance(operand, syntax.CallNode) or len(operand.arguments) != 1:
+            raise UnsupportedWordError(Token("AGGREGATED", "", first(called), end_pos=last(called)))
+        inner = syntax.GroupNode(last(operand.name), operand.end, [operand.arguments])
+        argument: Node = syntax.ChainNode(inner.start, last(called), [inner, *rest]) if rest else inner
+        return syntax.AggregateNode(operand.start, last(body[-1]), operand.name, argument, _braced(body))
+
+    def chain(self, parts: list[Node]) -> syntax.ChainNode:
+        return syntax.ChainNode(*_extent(parts), parts)
+
+    def call(self, parts: list[Any]) -> syntax.CallNode:
+        name, arguments, close = parts
+        return syntax.CallNode(name.start_pos, close.end_pos, name, arguments or [])
+
+    def registered(self, parts: list[Any]) -> syntax.Registered:
+        return syntax.Registered(*_extent(parts), parts[1])
+
+    def skolem(self, parts: list[Any]) -> syntax.SkolemNode:
+        return syntax.SkolemNode(*_extent(parts), parts[1])
+
+    def cast(self, parts: list[Any]) -> syntax.CastNode:
+        return syntax.CastNode(*_extent(parts), *parts[1:-1])
+
+    def array(self, parts: list[Any]) -> syntax.Array:
+        return syntax.Array(*_extent(parts), parts[1] or [])
+
+    def group(self, parts: list[Any]) -> syntax.GroupNode:
+        return syntax.GroupNode(*_extent(parts), parts[1])
+
+    def typed(self, parts: list[Any]) -> syntax.TypedNode:
+        return syntax.TypedNode(*_extent(parts), *parts)
+
+    def ascribed(self, parts: list[Any]) -> syntax.Ascribed:
+        return syntax.Ascribed(*_extent(parts), *parts)
+
+    def declaration(self, parts: list[Any]) -> syntax.Declaration:
+        _, names, columns, _, *qualifiers = parts
+        nodes = [syntax.Qualifier(first(q), last(q), q, []) if isinstance(q, Token) else q for q in qualifiers]
+        return syntax.Declaration(*_extent(parts), names, columns or [], nodes)
+
+    def column(self, parts: list[Any]) -> syntax.ColumnNode:
+        name, type_name, nullable = parts
+        return syntax.ColumnNode(first(name), last(nullable or type_name), name, type_name, nullable is not None)
+
+    def qualifier(self, parts: list[Any]) -> syntax.Qualifier:
+        word, *arguments, _ = parts
+        return syntax.Qualifier(*_extent(parts), word, [a for a in arguments if a is not None])
+
+    def alias(self, parts: list[Any]) -> syntax.Alias:
+        _, name, _, *members = parts
+        return syntax.Alias(*_extent(parts), name, members)
+
+    def type(self, parts: list[Token]) -> syntax.TypeName:
+        return syntax.TypeName(*_extent(parts), parts[0], [], None)
+
+    def decimal_type(self, parts: list[Any]) -> syntax.TypeName:
+        name, *numbers, _ = parts
+        return syntax.TypeName(*_extent(parts), name, [number for number in numbers if number is not None], None)
+
+    def array_type(self, parts: list[Any]) -> syntax.TypeName:
+        name, element, _ = parts
+        return syntax.TypeName(*_extent(parts), name, [], element)
+
+    def directive(self, parts: list[Any]) -> syntax.DirectiveNode:
+        word, *targets = parts
+        return syntax.DirectiveNode(*_extent(parts), word, targets)
+
+    def target(self, parts: list[Any]) -> syntax.Target:
+        name, parameters, close = parts
+        return syntax.Target(first(name), last(close or name), name, parameters or [])
+
+    def parameter(self, parts: list[Token]) -> tuple[Token, Token]:
+        return parts[0], parts[-1]
+
+    # Methods named like terminals are called as soon as the word is read, whatever may follow it.
+
+    def OTHER_DIRECTIVE(self, token: Token) -> Token:  # noqa: N802
+        raise UnsupportedWordError(token)
+
+    OTHER_QUALIFIER = OTHER_DIRECTIVE
+
+
+def _extent(parts: Sequence[Node]) -> tuple[int, int]:
+    """Where the text of a rule's parts begins and ends; the first and the last of them are there."""
+    return first(parts[0]), last(parts[-1])
+
+
+def _braced(body: list[Any]) -> Formula:
+    """The body of an aggregate: a formula and its brace, or an atom on its own."""
+    return [[body[0]]] if len(body) == 1 else body[0]

@@ -1,31 +1,120 @@
-"""`.decl` and the directives: from syntax to relations."""
+"""Declarations, directives and types: from syntax to relations.
+
+Types go by Soufflé's names, by Spark's names, and by aliases of either.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lark import Token
 
-from whence.errors import DuplicateNameError, ParseError, UnknownNameError, did_you_mean
+from whence.errors import (
+    DuplicateNameError,
+    ParseError,
+    TypeMismatchError,
+    UnknownNameError,
+    UnsupportedError,
+    did_you_mean,
+)
 from whence.lang.datalog import syntax
-from whence.lang.datalog.places import Places
-from whence.lang.datalog.types import Types
+from whence.lang.datalog.literals import Places, deeper, is_quoted
 from whence.model.program import Directive
-from whence.model.schema import Column, Relation, RowWindow, TimeToLive
+from whence.model.schema import Column, Relation, RowWindow, TimeToLive, duration
+from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, Type
+from whence.model.types.decimals import MAX_PRECISION
 
-# Largest first, as durations are written. No months: they have no fixed length.
-UNITS = {
-    "week": 7 * 24 * 3600 * 10**6,
-    "day": 24 * 3600 * 10**6,
-    "hour": 3600 * 10**6,
-    "minute": 60 * 10**6,
-    "second": 10**6,
-    "millisecond": 10**3,
-    "microsecond": 1,
+BUILT_IN: dict[str, Type] = {
+    # As in Spark, DECIMAL alone holds whole numbers of ten digits.
+    "DECIMAL": DecimalType(10, 0),
+    **{name: kind for kind in TYPES for name in (kind.name, *kind.aliases, *kind.souffle)},
 }
-_DURATION = re.compile(r"\s*(?:\d{1,15}\s*[a-zA-Z]+\s*)+")
-_PART = re.compile(r"(\d+)\s*([a-zA-Z]+)")
+_SOUFFLE = [name.lower() for kind in TYPES for name in kind.souffle]
+_REFUSALS = {name: kind.refusal for kind in TYPES if kind.refusal is not None for name in kind.refusal.names.values()}
+
+
+class Types:
+    """The types a text can name."""
+
+    def __init__(self, places: Places, aliases: Iterable[syntax.Alias]) -> None:
+        self._places = places
+        self._aliases: dict[str, syntax.Alias] = {}
+        self._resolved: dict[str, Type] = {}
+        # Those whose members are being looked at: to meet one again is a circle.
+        self._open: set[str] = set()
+        for alias in aliases:
+            self._add(alias)
+        for name in self._aliases:
+            self._alias(name, 0)
+
+    def type(self, node: syntax.TypeName, nesting: int = 0) -> Type:
+        span = self._places.span(node)
+        if node.element is not None:
+            return ArrayType(self.type(node.element, deeper(nesting, span)))
+        if node.parameters:
+            return self._decimal(node)
+        name = self._places.name(node.name)
+        return self._alias(name, nesting) if name in self._aliases else self._built_in(node)
+
+    def _built_in(self, node: syntax.TypeName) -> Type:
+        name = self._places.name(node.name)
+        if not is_quoted(node.name) and name.upper() in BUILT_IN:
+            return BUILT_IN[name.upper()]
+        if name.upper() == "ARRAY":
+            raise ParseError(
+                "an ARRAY needs the type of its elements", span=self._places.span(node), hint="like ARRAY<INT>"
+            )
+        refusal = _REFUSALS.get(name.upper())
+        if refusal is not None:
+            raise UnsupportedError(
+                f"the type {name} is not supported: {refusal.reason}", span=self._places.span(node), hint=refusal.hint
+            )
+        known = [*self._aliases, *BY_NAME, "DECIMAL", "ARRAY", *_SOUFFLE]
+        hint = did_you_mean(name, known) or "the types are number, float, symbol and Spark's: STRING, INT, BIGINT, ..."
+        raise UnknownNameError(f"there is no type {name!r}", span=self._places.span(node), hint=hint)
+
+    def _decimal(self, node: syntax.TypeName) -> Type:
+        span = self._places.span(node)
+        if node.name.upper() != "DECIMAL":
+            raise ParseError(f"the type {node.name} takes no numbers", span=span)
+        precision, scale = (*(self._places.number(p) for p in node.parameters), 0)[:2]
+        if not (1 <= precision <= MAX_PRECISION and scale <= precision):
+            raise ParseError(
+                f"a DECIMAL has at most {MAX_PRECISION} digits in all, and no more than that after the point",
+                span=span,
+                hint="like DECIMAL(10, 2)",
+            )
+        return DecimalType(precision, scale)
+
+    def _add(self, alias: syntax.Alias) -> None:
+        name, span = self._places.name(alias.name), self._places.span(alias.name)
+        if name.upper() in BUILT_IN or name.upper() == "ARRAY":
+            raise DuplicateNameError(f"the type {name!r} is built in", span=span)
+        if name in self._aliases:
+            before = self._places.span(self._aliases[name].name)
+            raise DuplicateNameError(
+                f"the type {name!r} is declared twice", span=span, related=[("it is declared here first", before)]
+            )
+        self._aliases[name] = alias
+
+    def _alias(self, name: str, nesting: int) -> Type:
+        alias = self._aliases[name]
+        span = self._places.span(alias.name)
+        if name in self._open:
+            raise ParseError(f"the type {name!r} is declared by way of itself", span=span)
+        if name not in self._resolved:
+            self._open.add(name)
+            found = {self.type(member, deeper(nesting, span)): member for member in reversed(alias.members)}
+            self._open.remove(name)
+            if len(found) > 1:
+                other, one = list(found)[-2:]
+                raise TypeMismatchError(
+                    f"the type {name!r} is {one} and {other} at once",
+                    span=self._places.span(found[other]),
+                    hint="all members of a union have to be of one type",
+                )
+            self._resolved[name] = next(iter(found))
+        return self._resolved[name]
 
 
 class Schemas:
@@ -68,7 +157,7 @@ class Schemas:
                 span=self._places.span(name),
             )
 
-    def directives(self, directive: syntax.Directive) -> Iterator[Directive]:
+    def directives(self, directive: syntax.DirectiveNode) -> Iterator[Directive]:
         for target in directive.targets:
             yield Directive(
                 directive.word[1:],
@@ -77,7 +166,7 @@ class Schemas:
                 span=self._places.between(directive.word, target),
             )
 
-    def _columns(self, columns: Sequence[syntax.Column]) -> tuple[Column, ...]:
+    def _columns(self, columns: Sequence[syntax.ColumnNode]) -> tuple[Column, ...]:
         seen: dict[str, Column] = {}
         for each in columns:
             column = Column(
@@ -107,18 +196,17 @@ class Schemas:
         return self._column(qualifier.arguments[0], columns)
 
     def _time_to_live(self, qualifier: syntax.Qualifier, columns: list[str]) -> TimeToLive:
-        duration, *column = qualifier.arguments
-        text = self._places.string(duration)
-        found = [(int(n), unit.lower().removesuffix("s")) for n, unit in _PART.findall(text)]
-        if not _DURATION.fullmatch(text) or any(unit not in UNITS for _, unit in found):
+        written, *column = qualifier.arguments
+        text = self._places.string(written)
+        microseconds = duration(text)
+        if microseconds is None:
             raise ParseError(
                 f"{text!r} is no duration",
-                span=self._places.span(duration),
+                span=self._places.span(written),
                 hint='like "10 minutes" or "1 hour 30 seconds"',
             )
-        microseconds = sum(n * UNITS[unit] for n, unit in found)
         if microseconds == 0:
-            raise ParseError("rows have to live for some time", span=self._places.span(duration))
+            raise ParseError("rows have to live for some time", span=self._places.span(written))
         return TimeToLive(microseconds, self._column(column[0], columns) if column else None)
 
     def _window(self, qualifier: syntax.Qualifier, columns: list[str]) -> RowWindow:
@@ -135,12 +223,3 @@ class Schemas:
 
     def _parameter(self, value: Token) -> str:
         return self._places.string(value) if value.type == "STRING" else self._places.name(value)
-
-
-def duration_text(microseconds: int) -> str:
-    """The duration in the largest unit that divides it."""
-    for unit, length in UNITS.items():
-        if microseconds % length == 0:
-            count = microseconds // length
-            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
-    return f"{microseconds} microseconds"

@@ -8,13 +8,11 @@ from lark import Token
 
 from whence.errors import ParseError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.lang.datalog import literals, syntax
-from whence.lang.datalog.intrinsics import intrinsic
-from whence.lang.datalog.limits import check_depth, deeper
-from whence.lang.datalog.operators import ARITHMETIC, CONNECTIVES, Minus, Operator, arrange
-from whence.lang.datalog.pieces import Alternatives, BodyAggregate
-from whence.lang.datalog.places import Places
+from whence.lang.datalog.auxiliary import Alternatives, BodyAggregate
+from whence.lang.datalog.functions import ARITHMETIC, CONNECTIVES, Minus, Operator, arrange, intrinsic
+from whence.lang.datalog.literals import Places, check_depth, deeper
+from whence.lang.datalog.schema import BUILT_IN, Types
 from whence.lang.datalog.syntax import Formula, Node
-from whence.lang.datalog.types import BUILT_IN, Types
 from whence.model.span import Span
 from whence.model.terms import AGGREGATES, Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
 from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value
@@ -24,7 +22,7 @@ _SIGNS = ("OPERATOR", "STAR", "MINUS")
 _SYNONYMS = {"mean": "avg"}
 
 
-class Terms:
+class TermBuilder:
     """Makes the terms of one rule, and collects the aggregates that stand among them."""
 
     def __init__(
@@ -58,31 +56,32 @@ class Terms:
         match node:
             case Token():
                 return self._leaf(node)
-            case syntax.Call():
+            case syntax.CallNode():
                 return self._call(node, nesting)
-            case syntax.Chain():
+            case syntax.ChainNode():
                 return self._chain(node, nesting)
-            case syntax.Group():
+            case syntax.GroupNode():
                 return self._group(node, nesting)
             case syntax.Registered(call=call):
                 arguments = self._arguments(call.arguments, nesting, node)
                 return Call(self._function(call.name), arguments, span=self._places.span(node))
-            case syntax.Skolem(call=call):
+            case syntax.SkolemNode(call=call):
                 arguments = self._arguments(call.arguments, nesting, node)
                 return Skolem(self._places.name(call.name), arguments, span=self._places.span(node))
             case syntax.Array(items=items):
                 return Call("array", self._arguments(items, nesting, node), span=self._places.span(node))
-            case syntax.Cast(operand=operand, type=type_name):
+            case syntax.CastNode(operand=operand, type=type_name):
                 inner = self._term(operand, deeper(nesting, self._places.span(node)))
                 return Cast(inner, self._types.type(type_name), span=self._places.span(node))
-            case syntax.Typed(word=word, text=text):
-                target = literals.DECIMAL_OF_TEXT if word.upper() == "DECIMAL" else BUILT_IN[word.upper()]
-                return literals.typed(target, self._places.string(text), self._places.span(node))
+            case syntax.TypedNode(word=word, text=text):
+                if word.upper() == "DECIMAL":
+                    return literals.typed_decimal(self._places.string(text), self._places.span(node))
+                return literals.typed(BUILT_IN[word.upper()], self._places.string(text), self._places.span(node))
             case syntax.Ascribed():
                 return self._ascribed(node, nesting)
-            case syntax.HeadAggregate():
+            case syntax.HeadAggregateNode():
                 return self._head_aggregate(node, nesting)
-            case syntax.Aggregate():
+            case syntax.AggregateNode():
                 return self.aggregate(node, self._fresh_variable(node), nesting)
         return self._truth(node, nesting)
 
@@ -93,8 +92,8 @@ class Terms:
         if token.type == "FLOAT":
             return literals.double(token, span)
         if token.type == "STRING":
-            return Constant(literals.string_value(token, span), STRING, span=span)
-        name = literals.name_text(token, span)
+            return Constant(self._places.string(token), STRING, span=span)
+        name = self._places.name(token)
         if literals.is_quoted(token):
             return Variable(name, span=span)
         if name == "_":
@@ -117,7 +116,7 @@ class Terms:
         text = self._places.name(name)
         return text if literals.is_quoted(name) else text.lower()
 
-    def _call(self, node: syntax.Call, nesting: int) -> Term:
+    def _call(self, node: syntax.CallNode, nesting: int) -> Term:
         arguments = self._arguments(node.arguments, nesting, node)
         span = self._places.span(node)
         function = self._function(node.name)
@@ -127,7 +126,7 @@ class Terms:
             return _branches(arguments, span)
         return intrinsic(function, arguments, span) or Call(function, arguments, span=span)
 
-    def _chain(self, node: syntax.Chain, nesting: int) -> Term:
+    def _chain(self, node: syntax.ChainNode, nesting: int) -> Term:
         arranged: list[Term | Operator | Minus] = []
         signs: list[Token] = []
         for index, part in enumerate(node.parts):
@@ -150,7 +149,7 @@ class Terms:
         read = literals.integer if number.type == "NUMBER" else literals.double
         return read(number, self._places.between(sign, number), negative=True)
 
-    def _group(self, node: syntax.Group, nesting: int) -> Term:
+    def _group(self, node: syntax.GroupNode, nesting: int) -> Term:
         nesting = deeper(nesting, self._places.span(node))
         if len(node.formula) > 1 or len(node.formula[0]) > 1:
             second = node.formula[1][0] if len(node.formula) > 1 else node.formula[0][1]
@@ -173,9 +172,9 @@ class Terms:
                     for part in parts
                 ]
                 return arrange(arranged)
-            case syntax.Negation(operand=operand):
+            case syntax.NegationNode(operand=operand):
                 return Call("not", (self._truth(operand, deeper(nesting, span)),), span=span)
-            case syntax.Comparison(left=left, op=op, right=right):
+            case syntax.ComparisonNode(left=left, op=op, right=right):
                 sides = (self._term(left, nesting), self._term(right, nesting))
                 return Call(self.comparing(op), sides, span=span)
         return self._term(node, nesting)
@@ -209,7 +208,7 @@ class Terms:
         term = self._term(node, nesting)
         return literals.ascribed(term, target) if isinstance(term, Constant) else None
 
-    def _head_aggregate(self, node: syntax.HeadAggregate, nesting: int) -> Aggregate:
+    def _head_aggregate(self, node: syntax.HeadAggregateNode, nesting: int) -> Aggregate:
         function = self._aggregate_function(node.function)
         span = self._places.span(node)
         if node.argument is None:
@@ -226,7 +225,7 @@ class Terms:
             raise UnknownNameError(f"there is no aggregate {name!s}", span=self._places.span(name), hint=hint)
         return function
 
-    def aggregate(self, node: syntax.Aggregate, result: Variable, nesting: int) -> Variable:
+    def aggregate(self, node: syntax.AggregateNode, result: Variable, nesting: int) -> Variable:
         """Keeps the aggregate for later; the rule sees the variable that holds its result."""
         function, span = self._aggregate_function(node.function), self._places.span(node)
         nesting = deeper(nesting, span)

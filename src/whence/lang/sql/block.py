@@ -14,20 +14,20 @@ from itertools import count
 from sqlglot import exp
 
 from whence.errors import UnknownNameError
-from whence.functions.typing import Typed, common_type
-from whence.lang.sql.literals import cast
+from whence.functions.types import Typed, common_type
+from whence.lang.sql.literals import cast, not_literal
 from whence.model import types
 from whence.model.rules import COMPARISONS, Atom
 from whence.model.schema import Relation
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Call, Cast, Skolem, Term, Variable, variables
+from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variable_names
 from whence.model.types import Type
 
-_INTEGERS = (types.INT, types.BIGINT)
+_ARITHMETIC = ("+", "-", "*", "/", "div", "%")
 
 
 @dataclass(frozen=True)
-class Entry:
+class ColumnEntry:
     """A column that expressions can name: `table.column`, and what it stands for."""
 
     table: str | None
@@ -46,7 +46,9 @@ class Block:
         self.outer = outer
         self.ctes = ctes
         self.opaque = opaque
-        self.scope: list[Entry] = []
+        self.scope: list[ColumnEntry] = []
+        # What the SELECT calls its columns, in small letters: they are there for GROUP BY, and for a hint.
+        self.aliases: frozenset[str] = frozenset()
         self.atoms: list[Atom] = []
         self.negations: list[Atom] = []
         self.conditions: list[Term] = []
@@ -169,7 +171,7 @@ class Block:
         if not isinstance(left, Variable) or not isinstance(right, Variable):
             return False
         a, b = self.typed(left.name).type, self.typed(right.name).type
-        return a == b or (a in _INTEGERS and b in _INTEGERS) or types.NULL in (a, b)
+        return a.family == b.family or types.NULL in (a, b)
 
     def must_not_be_null(self) -> list[str]:
         """Classes that an `=` has to keep from being NULL, because no column of theirs does."""
@@ -184,7 +186,7 @@ class Block:
             match self.resolve_term(condition):
                 case Call(function="=", arguments=(left, right)):
                     for side, other in ((left, right), (right, left)):
-                        if isinstance(side, Variable) and uses(other) <= outside:
+                        if isinstance(side, Variable) and variable_names([other]) <= outside:
                             fixed.add(side.name)
         return fixed
 
@@ -221,7 +223,7 @@ class Block:
         return None
 
     def resolve(self, table: str | None, column: str, span: Span | None) -> Term | None:
-        """What a column name stands for here or around here; None where nobody knows it."""
+        """What a column name stands for here or around here; None where it is not known."""
         found = [
             e
             for e in self.scope
@@ -229,7 +231,7 @@ class Block:
             and (not e.merged if table is None else (e.table or "").lower() == table.lower())
         ]
         if len(found) > 1:
-            places = " or ".join(f"{e.table}.{e.column}" for e in found)
+            places = " or ".join(f"{e.table}.{e.column}" if e.table else e.column for e in found)
             raise UnknownNameError(
                 f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it"
             )
@@ -254,15 +256,17 @@ def rename(term: Term, change: Callable[[Variable], Term]) -> Term:
         case Variable():
             return change(term)
         case Call():
-            return Call(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
+            arguments = tuple(t if isinstance(t, Constant) else rename(t, change) for t in term.arguments)
+            if term.function in _ARITHMETIC:
+                pairs = zip(term.arguments, arguments, strict=True)
+                arguments = tuple(new if old is new else not_literal(new) for old, new in pairs)
+            return Call(term.function, arguments, span=term.span)
         case Skolem():
             return Skolem(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
+        case Cast(term=Variable() as variable):
+            return cast(change(variable), term.type, term.span)
         case Cast():
-            return cast(rename(term.term, change), term.type, term.span)
+            return Cast(rename(term.term, change), term.type, span=term.span)
         case Aggregate(argument=argument) if argument is not None:
             return Aggregate(term.function, rename(argument, change), term.distinct, span=term.span)
     return term
-
-
-def uses(term: Term) -> set[str]:
-    return {v.name for v in variables(term)}

@@ -12,9 +12,7 @@ from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import COMPARISONS, row, translate
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
-from whence.model.terms import Call, Constant, Term
-
-TRUE = Constant(True, types.BOOLEAN)
+from whence.model.terms import Call, Term
 
 
 def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
@@ -59,16 +57,16 @@ def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
                 span=term.span or span,
                 hint="compare it with something",
             )
-        if term != TRUE:
+        if term != subqueries.TRUE:
             block.conditions.append(term)
 
 
 def _split(term: Term) -> Iterator[Term]:
-    if isinstance(term, Call) and term.function == "and":
-        for part in term.arguments:
-            yield from _split(part)
-    else:
+    if not (isinstance(term, Call) and term.function == "and"):
         yield term
+        return
+    for part in term.arguments:
+        yield from _split(part)
 
 
 def conjuncts(node: exp.Expr, is_one: Callable[[exp.Expr], bool] = lambda _: False) -> Iterator[exp.Expr]:

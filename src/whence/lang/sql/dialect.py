@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -14,12 +16,14 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError as GlotParseError
 from sqlglot.errors import TokenError
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from whence.errors import Hint, ParseError, UnsupportedError, Way, did_you_mean
+from whence.deadline import check
+from whence.errors import Hint, NextStep, ParseError, UnsupportedError, did_you_mean
 from whence.lang.sql.positions import locate, note_last_word
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 
 MAX_NESTING = 100
 # sqlglot descends recursively, some 25 Python frames per level of nesting: too much for the usual limit of 1,000.
@@ -36,14 +40,111 @@ Made = TypeVar("Made", bound=exp.Expr)
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 
+# What no item of a list begins with.
+_NO_ITEM = {
+    TokenType.COMMA,
+    TokenType.R_PAREN,
+    TokenType.FROM,
+    TokenType.WHERE,
+    TokenType.GROUP_BY,
+    TokenType.HAVING,
+    TokenType.ORDER_BY,
+    TokenType.UNION,
+}
+# What an item of a list stands directly after.
+_BEFORE_ITEM = {
+    TokenType.L_PAREN,
+    TokenType.SELECT,
+    TokenType.DISTINCT,
+    TokenType.FROM,
+    TokenType.GROUP_BY,
+    TokenType.ORDER_BY,
+    TokenType.VALUES,
+}
+_QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM}
+
+_SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE"
+_UPDATE = "DELETE the rows and INSERT what is to stand in their place; in one db.batch() the two are an update"
+_INSTEAD = {
+    "UPDATE": _UPDATE,
+    "MERGE": _UPDATE,
+    "REPLACE": _UPDATE,
+    "TRUNCATE": "DELETE FROM the table without WHERE takes all rows",
+    "ALTER": "DROP it, and CREATE it with what is to change",
+    "REFRESH": "leave it out: views follow their tables at once",
+    "FUNCTION": "register a Python function with db.function(...)",
+}
+# What may stand between CREATE or DROP and the kind of thing.
+_BEFORE_KIND = ("CREATE", "DROP", "OR", "REPLACE", "TEMP", "TEMPORARY", "GLOBAL", "EXTERNAL")
+
 # sqlglot warns there when it gives up on a statement; we refuse that statement ourselves.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 
-class SparkSql(Spark):
+# 1E3-1 is a difference, which sqlglot takes for one number.
+_TWO_NUMBERS = re.compile(r"([\d.]+[eE]\d+)(?=[+-])")
+
+
+class Plus(exp.Unary):
+    """A plus sign before a value."""
+
+
+class OperatorParser(SparkParser):
+    """Spark's operators as Spark binds them. It stops at the caller's deadline: some texts make it try a place
+    again and again.
+    """
+
+    # || binds as + and - do, and comparisons bind alike, all from the left.
+    TERM: ClassVar[dict[Any, Any]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+    COMPARISON: ClassVar[dict[Any, Any]] = {**SparkParser.COMPARISON, **SparkParser.EQUALITY}
+
+    def _parse_bitwise(self) -> exp.Expr | None:
+        """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""
+        this = super()._parse_bitwise()
+        while self._match_set(self.COMPARISON):
+            kind, comments = self.COMPARISON[self._prev.token_type], self._prev_comments
+            this = self._build_predicate(kind, this, super()._parse_bitwise(), comments=comments)
+        return this
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        """A value and at most one of BETWEEN, IN, LIKE, IS after it."""
+        value = self._parse_bitwise()
+        if not parse_is or value is None:
+            return value
+        whole = self._parse_range(value, parse_is=True)
+        predicates, part = 0, whole
+        while part is not None and part is not value:
+            predicates += not isinstance(part, exp.Not | exp.Escape | exp.Paren)
+            part = part.this
+        if predicates > 1:
+            self.raise_error("Invalid expression", self._prev)
+        if predicates and self._match_set(self.COMPARISON):
+            self.raise_error("Invalid expression", self._prev)
+        return whole
+
+    def _advance(self, times: int = 1) -> None:
+        check()
+        super()._advance(times)
+
+
+class ZonelessSpark(Spark):
+    """Spark SQL in which TIMESTAMP has no zone, so that it can be told from the types that have one."""
+
+    class Tokenizer(Spark.Tokenizer):
+        KEYWORDS: ClassVar[dict[str, Any]] = {**Spark.Tokenizer.KEYWORDS, "TIMESTAMP": TokenType.TIMESTAMP}
+
+    class Generator(SparkGenerator):
+        TYPE_MAPPING: ClassVar[dict[Any, str]] = {
+            **SparkGenerator.TYPE_MAPPING,
+            exp.DataType.Type.TIMESTAMP: "TIMESTAMP",
+            exp.DataType.Type.TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
+        }
+
+
+class SparkSql(ZonelessSpark):
     """Spark SQL with functions left by the name that the user typed, and CAST as strict as Spark 4's."""
 
-    class Parser(SparkParser):
+    class Parser(OperatorParser):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
             name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
@@ -52,6 +153,17 @@ class SparkSql(Spark):
             name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
         }
         STRICT_CAST = True
+        UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
+            **SparkParser.UNARY_PARSERS,
+            TokenType.PLUS: lambda self: self.expression(Plus(this=self._parse_unary())),
+        }
+
+        def _parse_as_command(self, start: Token) -> exp.Command:
+            """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
+            words = self._tokens[: self._index]
+            if any(word.token_type in (TokenType.TABLE, TokenType.VIEW) for word in words):
+                self.raise_error("Invalid expression / Unexpected token", self._curr or self._prev)
+            return super()._parse_as_command(start)
 
         def expression(self, instance: Made, token: Token | None = None, comments: list[str] | None = None) -> Made:
             made = super().expression(instance, token, comments)
@@ -64,44 +176,126 @@ class SparkSql(Spark):
 DIALECT = SparkSql()
 
 
+class _Descents:
+    """The limit belongs to the whole process: it is high while any thread descends, and then what it was before."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._threads == 0:
+                self._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._before, _FRAMES))
+            self._threads += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._threads -= 1
+            if self._threads == 0:
+                sys.setrecursionlimit(self._before)
+
+
+_DESCENTS = _Descents()
+
+
 @contextmanager
 def room_to_descend(span: Span) -> Iterator[None]:
     """Let deeply nested text be descended into, and tell the user where even that is not enough."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
     try:
-        yield
+        with _DESCENTS:
+            yield
     except RecursionError:
         raise ParseError(
             "this statement is too long or nested too deeply", span=first_word(span), hint="split it into several views"
         ) from None
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def first_word(span: Span) -> Span:
     return replace(span, end=span.start + len(span.text.split(None, 1)[0]))
 
 
-def statements(source: Source) -> Iterator[tuple[exp.Expr, Span]]:
+def statements(source: SourceText) -> Iterator[tuple[exp.Expr, Span]]:
     """The statements of a script, each with the place where it starts."""
     for tokens in _split(_tokenize(source)):
         whole = Span(source, tokens[0].start, tokens[-1].end + 1)
         _check_nesting(tokens, source)
+        _check_commas(tokens, source)
         try:
             with room_to_descend(whole):
-                tree = DIALECT.parser().parse(list(tokens), source.text)[0]
+                # There is none where sqlglot takes the first words for the end of a block.
+                (tree, *_) = DIALECT.parser().parse(list(tokens), source.text) or [None]
         except GlotParseError as error:
             raise _syntax_error(error, tokens, source) from None
         if tree is None or isinstance(tree, exp.Command):
-            raise UnsupportedError(
-                f"whence does not know the statement {tokens[0].text.upper()}",
-                span=first_word(whole),
-                hint="supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE",
-            )
+            raise unknown_statement(whole)
+        if isinstance(tree, exp.Create) and tree.args["kind"] == "VIEW":
+            _check_as(tokens, source)
         _restore_exists(tree)
         locate(tree)
         yield tree, whole
+
+
+def unknown_statement(whole: Span) -> UnsupportedError:
+    """The refusal of a statement by the words that it begins with."""
+    words = re.findall(r"\w+", whole.text[:200])
+    first = words[0].upper() if words else whole.text[:1]
+    span = first_word(whole)
+    if first not in ("CREATE", "DROP"):
+        hint = _INSTEAD.get(first, _SUPPORTED)
+        return UnsupportedError(f"whence does not know the statement {first}", span=span, hint=hint)
+    kinds = [m for m in re.finditer(r"\w+", whole.text[:200]) if m[0].upper() not in _BEFORE_KIND]
+    expected: tuple[str, ...] = ("TABLE", "VIEW", "MATERIALIZED")
+    if kinds and kinds[0][0].upper() == "MATERIALIZED":
+        first, expected = f"{first} MATERIALIZED", ("VIEW",)
+        del kinds[0]
+    if not kinds:
+        missing = " or ".join(expected[:2])
+        return UnsupportedError(f"{first} needs {missing} and a name", span=span, hint=_SUPPORTED)
+    kind = kinds[0][0].upper()
+    span = replace(whole, start=whole.start + kinds[0].start(), end=whole.start + kinds[0].end())
+    hint = did_you_mean(kind, expected) or _INSTEAD.get(kind, _SUPPORTED)
+    return UnsupportedError(f"{first} {kind} is not supported", span=span, hint=hint)
+
+
+def _check_commas(tokens: list[Token], source: SourceText) -> None:
+    """The parser lets a comma be too many or missing, and what stands around AS be missing, which Spark does not."""
+    for token, after, then in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
+        before = token.token_type
+        next_type = after.token_type if after is not None else None
+        found = "the end of the statement" if after is None else repr(after.text)
+        if before is TokenType.COMMA and (next_type is None or next_type in _NO_ITEM):
+            raise ParseError(f"something is missing between ',' and {found}", span=_span(token, source))
+        if before is TokenType.ALIAS and next_type in (None, TokenType.COMMA, TokenType.R_PAREN):
+            raise ParseError(f"something is missing between {token.text!r} and {found}", span=_span(token, source))
+        # SELECT AS STRUCT is another dialect's, and refused by that name.
+        is_misplaced = next_type is TokenType.ALIAS and (then is None or then.text.upper() not in ("STRUCT", "VALUE"))
+        if (next_type is TokenType.COMMA or is_misplaced) and before in _BEFORE_ITEM:
+            raise ParseError(f"something is missing between {token.text!r} and {found}", span=_span(token, source))
+        is_query = then is not None and then.token_type in (*_QUERY_START, TokenType.L_PAREN)
+        if before is TokenType.R_PAREN and next_type is TokenType.L_PAREN and not is_query:
+            raise ParseError("a comma is missing between ')' and '('", span=_span(token, source))
+        if before is TokenType.INSERT and next_type not in (TokenType.INTO, TokenType.OVERWRITE):
+            raise ParseError("INTO is missing after INSERT", span=_span(token, source))
+
+
+def _span(token: Token, source: SourceText) -> Span:
+    return Span(source, token.start, token.end + 1)
+
+
+def _check_as(tokens: list[Token], source: SourceText) -> None:
+    """The parser lets the AS of a view be missing, which Spark does not."""
+    for token in tokens:
+        if token.token_type is TokenType.ALIAS:
+            return
+        if token.token_type in _QUERY_START:
+            raise ParseError(
+                f"AS is missing before {token.text!r}",
+                span=_span(token, source),
+                hint="write CREATE VIEW name AS SELECT ...",
+            )
 
 
 def _restore_exists(tree: exp.Expr) -> None:
@@ -112,16 +306,38 @@ def _restore_exists(tree: exp.Expr) -> None:
                 call.replace(exp.Exists(this=query))
 
 
-def _tokenize(source: Source) -> list[Token]:
+def _tokenize(source: SourceText) -> list[Token]:
     for at, character in enumerate(source.text):
         if character == "\0" or "\ud800" <= character <= "\udfff":
             raise ParseError(
                 f"the text contains the character {character!r}, which no SQL text can", span=Span(source, at, at + 1)
             )
     try:
-        return list(DIALECT.tokenize(source.text))
+        return list(_numbers(DIALECT.tokenize(source.text)))
     except TokenError:
         raise _unclosed(source) from None
+
+
+def _numbers(tokens: Iterable[Token]) -> Iterator[Token]:
+    """Each number as one token with its suffix, which sqlglot makes a CAST of, and never two of them as one."""
+    waiting = iter(tokens)
+    for token in waiting:
+        text = token.text
+        if token.token_type is TokenType.NUMBER and token.end - token.start >= len(text):
+            next(waiting)
+            text += next(waiting).text
+        first = _TWO_NUMBERS.match(text) if token.token_type in (TokenType.NUMBER, TokenType.VAR) else None
+        if first is not None:
+            rest = len(text) - first.end()
+            end, column = token.end - rest, token.col - rest
+            yield Token(TokenType.NUMBER, first.group(), token.line, column, token.start, end)
+            for part in _numbers(DIALECT.tokenize(text[first.end() :])):
+                start = end + 1 + part.start
+                yield Token(part.token_type, part.text, token.line, column + part.col, start, end + 1 + part.end)
+        elif text is not token.text:
+            yield Token(token.token_type, text, token.line, token.col, token.start, token.end)
+        else:
+            yield token
 
 
 def _split(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -136,7 +352,7 @@ def _split(tokens: list[Token]) -> Iterator[list[Token]]:
         yield statement
 
 
-def _check_nesting(tokens: list[Token], source: Source) -> None:
+def _check_nesting(tokens: list[Token], source: SourceText) -> None:
     depth = 0
     for token in tokens:
         if token.token_type in _OPEN:
@@ -144,7 +360,7 @@ def _check_nesting(tokens: list[Token], source: Source) -> None:
             if depth > MAX_NESTING:
                 raise ParseError(
                     f"nested too deeply: more than {MAX_NESTING} levels of parentheses",
-                    span=Span(source, token.start, token.end + 1),
+                    span=_span(token, source),
                     hint="move inner parts into views of their own",
                 )
         elif token.token_type in _CLOSE:
@@ -152,18 +368,20 @@ def _check_nesting(tokens: list[Token], source: Source) -> None:
     if len(tokens) > MAX_STATEMENT_TOKENS and tokens[0].token_type is not TokenType.INSERT:
         raise ParseError(
             f"this statement has more than {MAX_STATEMENT_TOKENS} words",
-            span=Span(source, tokens[0].start, tokens[0].end + 1),
+            span=_span(tokens[0], source),
             hint="split it into several views",
         )
 
 
-def _syntax_error(error: GlotParseError, tokens: list[Token], source: Source) -> ParseError:
+def _syntax_error(error: GlotParseError, tokens: list[Token], source: SourceText) -> ParseError:
     found = error.errors[0] if error.errors else {}
-    description = str(found.get("description") or error)
+    description = str(found.get("description") or error).partition(" but got ")[0]
     at = next((t for t in tokens if (t.line, t.col) == (found.get("line"), found.get("col"))), tokens[-1])
-    span = Span(source, at.start, at.end + 1)
+    span = _span(at, source)
     if at is tokens[-1] and description.startswith(("Expecting", "Expected")):
         return ParseError(f"the statement ends too early after {at.text!r}: {_lower(description)}", span=span)
+    if description.startswith("Required keyword"):
+        return ParseError(f"something is missing before or after {at.text!r}", span=span, hint=_slip(tokens))
     if description.startswith("Invalid expression"):
         return ParseError(f"unexpected {at.text!r}", span=span, hint=_slip(tokens))
     return ParseError(f"syntax error at {at.text!r}: {_lower(description)}", span=span, hint=_slip(tokens))
@@ -177,40 +395,29 @@ def _slip(tokens: list[Token]) -> str | Hint | None:
     """A hint for what people often type."""
     word = tokens[0].text.lower()
     if word == "." or any(a.text == ":" and b.text == "-" and a.end + 1 == b.start for a, b in pairwise(tokens)):
-        return Hint("this looks like Datalog: use {}", (Way("rules", "db.rules(...) or a .dl file"),))
+        return Hint("this looks like Datalog: use {}", (NextStep("rules", "db.rules(...) or a .dl file"),))
     if tokens[0].token_type is TokenType.VAR:
         return did_you_mean(word, ("select", "create", "insert", "delete", "drop", "with", "values"))
     return None
 
 
-def _unclosed(source: Source) -> ParseError:
+# A comment, a text or a quoted name with its end, or what is none of these.
+_CLOSED = re.compile(
+    r"""--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`[^`]*`|[^'"`/-]+|/(?!\*)|-""", re.DOTALL
+)
+
+
+def _unclosed(source: SourceText) -> ParseError:
     """sqlglot does not say where; the opening quote or comment is what the user has to find."""
-    text, at = source.text, 0
-    while at < len(text):
-        if text.startswith("--", at):
-            at = text.find("\n", at)
-            if at < 0:
-                break
-        elif text.startswith("/*", at):
-            end = text.find("*/", at + 2)
-            if end < 0:
-                return ParseError(
-                    "this comment is never closed", span=Span(source, at, at + 2), hint="close it with */"
-                )
-            at = end + 2
-        elif text[at] in "'\"`":
-            quote, start = text[at], at
-            at += 1
-            while at < len(text) and text[at] != quote:
-                at += 2 if text[at] == "\\" and quote != "`" else 1
-            if at >= len(text):
-                what = "name" if quote == "`" else "text"
-                return ParseError(
-                    f"this quoted {what} is never closed",
-                    span=Span(source, start, start + 1),
-                    hint=f"close it with {quote}",
-                )
-            at += 1
-        else:
-            at += 1
-    return ParseError("the text cannot be read as SQL", span=Span(source, 0, 1))
+    at = 0
+    while (closed := _CLOSED.match(source.text, at)) is not None:
+        at = closed.end()
+    if at == len(source.text):
+        return ParseError("the text cannot be read as SQL", span=Span(source, 0, 1))
+    quote = source.text[at]
+    if quote == "/":
+        return ParseError("this comment is never closed", span=Span(source, at, at + 2), hint="close it with */")
+    what = "name" if quote == "`" else "text"
+    return ParseError(
+        f"this quoted {what} is never closed", span=Span(source, at, at + 1), hint=f"close it with {quote}"
+    )

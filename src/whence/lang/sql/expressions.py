@@ -8,20 +8,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from whence.errors import (
-    UnknownNameError,
-    UnsupportedError,
-    did_you_mean,
-)
+from whence.errors import ArityError, TypeMismatchError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.functions.builtin import BUILTINS
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.calls import AGGREGATE_SYNONYMS, builtin_name
-from whence.lang.sql.literals import cast, interval_parts, to_constant
+from whence.lang.sql.dialect import Plus
+from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
+from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
-from whence.lang.sql.missing import missing
 from whence.lang.sql.refuse import refuse_extras
-from whence.lang.sql.types import to_type
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term
@@ -45,9 +40,10 @@ BINARY: dict[type[exp.Expr], str] = {
     exp.DPipe: "concat",
     exp.RegexpLike: "rlike",
 }
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 # A NULL in any of these makes the whole NULL, so a missing value can as well be left out of a comparison.
-_STRICT = (*COMPARISONS, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Neg, exp.Paren, exp.Cast)
+_STRICT = (*COMPARISONS, *_ARITHMETIC, exp.Neg, Plus, exp.Paren, exp.Cast)
 
 
 def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool = False) -> Term:
@@ -79,6 +75,8 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
             return Constant(None, types.NULL, span=span)
         case exp.Neg(this=exp.Literal() as literal) if not literal.is_string:
             return to_constant(literal, span, negative=True)
+        case Plus():
+            return Call("+", (sub(node.this),), span=span)
         case exp.Neg():
             return Call("-", (sub(node.this),), span=span)
         case exp.Not():
@@ -90,6 +88,9 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
             return add_interval(sub(node.expression), *interval_parts(node.this, span, negative=False), span)
         case exp.NullSafeNEQ():
             return Call("not", (Call("<=>", (sub(node.this), sub(node.expression)), span=span),), span=span)
+        case exp.Binary() if type(node) in _ARITHMETIC:
+            sides = (sub(each) if _is_number(each) else not_literal(sub(each)) for each in (node.this, node.expression))
+            return Call(BINARY[type(node)], tuple(sides), span=span)
         case exp.Binary() if type(node) in BINARY:
             return Call(BINARY[type(node)], (sub(node.this), sub(node.expression)), span=span)
         case exp.Cast():
@@ -119,14 +120,13 @@ def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | Non
         raise UnsupportedError("names with more than two parts are not supported", span=span)
     term = block.resolve(table, node.name, span)
     if term is not None:
-        return _at(term, span)
+        # As if it had been written here, for messages.
+        return replace(term, span=span)
     name = f"{table}.{node.name}" if table else node.name
-    raise UnknownNameError(f"unknown column {name!r}", span=span, hint=did_you_mean(name, block.visible_columns()))
-
-
-def _at(term: Term, span: Span | None) -> Term:
-    """The term as if it had been written here, for messages."""
-    return replace(term, span=span)
+    hint = did_you_mean(name, block.visible_columns())
+    if name.lower() in block.aliases:
+        hint = "it is an alias of this SELECT: write its expression again, or compute it in a subquery in FROM"
+    raise UnknownNameError(f"unknown column {name!r}", span=span, hint=hint)
 
 
 def negate(term: Term, span: Span | None) -> Term:
@@ -139,6 +139,11 @@ def negate(term: Term, span: Span | None) -> Term:
 def add_interval(term: Term, months: int, days: int, micros: int, span: Span | None) -> Term:
     amounts = (Constant(months, types.INT), Constant(days, types.INT), Constant(micros, types.BIGINT))
     return Call("add_interval", (term, *amounts), span=span)
+
+
+def _is_number(node: exp.Expr) -> bool:
+    inner = node.unnest()
+    return isinstance(inner.this if isinstance(inner, exp.Neg) else inner, exp.Literal)
 
 
 def _cast(term: Term, node: exp.Expr, span: Span | None) -> Term:
@@ -174,6 +179,8 @@ def _function(
             span=span,
             hint=did_you_mean(name, known, likeness=0.75) or "register a Python function with db.function(...)",
         )
+    if lowered in TWO_ARGUMENTS and len(arguments) != 2:
+        raise ArityError(f"{name}() takes 2 arguments, not {len(arguments)}", span=span, hint="coalesce() takes more")
     return Call(builtin, arguments, span=span)
 
 
@@ -194,6 +201,12 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
     exp.CurrentTimestamp: ("current_timestamp", "it changes by itself; put the value into a table"),
     exp.Lambda: ("a lambda", None),
+    exp.Alias: ("AS in this place", None),
+    exp.Filter: ("FILTER after what is no aggregate", "use CASE WHEN or if(...)"),
+    exp.Aliases: ("a list of names for one column", None),
+    exp.IgnoreNulls: ("IGNORE NULLS", "aggregates leave NULLs out anyway"),
+    exp.RespectNulls: ("RESPECT NULLS", None),
+    exp.AtTimeZone: ("AT TIME ZONE", None),
 }
 
 
@@ -211,14 +224,13 @@ _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Case: ("ifs", "default"),
     exp.If: ("true", "false"),
     exp.Substring: ("start", "length"),
-    exp.Trim: ("position",),
+    exp.Trim: ("position", "expression"),
     exp.StrPosition: ("substr",),
     exp.Cast: ("to",),
     exp.TryCast: ("to", "safe"),
     exp.Column: ("table", "db"),
     exp.Literal: ("is_string",),
     exp.Div: ("typed", "safe"),
-    exp.DPipe: ("safe",),
 }
 
 # Expressions that sqlglot has a form of its own for
@@ -240,6 +252,10 @@ def _in_list(node: Any, sub: Sub, span: Span | None) -> Term:
 def _is(node: Any, sub: Sub, span: Span | None) -> Term:
     if isinstance(node.expression, exp.Null):
         return Call("isnull", (sub(node.this),), span=span)
+    if not isinstance(node.expression, exp.Boolean):
+        raise UnsupportedError(
+            "IS takes NULL, TRUE, FALSE or DISTINCT FROM", span=span, hint="compare with = or <=> instead"
+        )
     return Call("<=>", (sub(node.this), sub(node.expression)), span=span)
 
 
@@ -264,6 +280,8 @@ def _case(node: Any, sub: Sub, span: Span | None) -> Term:
         test = sub(branch.this)
         if node.this is not None:
             test = Call("=", (sub(node.this), test), span=span)
+        elif isinstance(branch.this.unnest(), exp.Null):
+            raise TypeMismatchError("WHEN needs a condition, and NULL is never TRUE", span=test.span or span)
         result = Call("if", (test, sub(branch.args["true"]), result), span=span)
     return result
 
@@ -274,8 +292,25 @@ def _if(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call("if", (sub(node.this), sub(node.args["true"]), last), span=span)
 
 
+# The fields of EXTRACT by all their names.
+_EXTRACTED = {
+    name: function
+    for function, names in {
+        "year": "year years y yr yrs",
+        "quarter": "quarter qtr",
+        "month": "month months mon mons",
+        "day": "day days d",
+        "dayofweek": "dayofweek dow",
+        "hour": "hour hours h hr hrs",
+        "minute": "minute minutes m min mins",
+        "extract_second": "second seconds s sec secs",
+    }.items()
+    for name in names.split()
+}
+
+
 def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
-    name = builtin_name(node.this.name)
+    name = _EXTRACTED.get(node.this.name.lower())
     if name is None:
         raise UnsupportedError(
             f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ..."
@@ -293,10 +328,9 @@ def _substring(node: Any, sub: Sub, span: Span | None) -> Term:
 
 
 def _trim(node: Any, sub: Sub, span: Span | None) -> Term:
-    if node.expression is not None and not (node.expression.is_string and node.expression.this == " "):
-        raise UnsupportedError("TRIM of other characters than blanks is not supported", span=span)
     name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get((node.args.get("position") or "").upper(), "trim")
-    return Call(name, (sub(node.this),), span=span)
+    characters = () if node.expression is None else (sub(node.expression),)
+    return Call(name, (*characters, sub(node.this)), span=span)
 
 
 def _position(node: Any, sub: Sub, span: Span | None) -> Term:

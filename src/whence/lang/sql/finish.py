@@ -1,20 +1,67 @@
-"""A collected block becomes a rule: one name per value, guards against NULL, wildcards, names that people read.
-
-The outcome depends only on the structure of the block, never on how it was come by, so that a rule written out as SQL
-and read again is the same rule.
-"""
+"""The relations of one view in the order in which they need each other."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from whence.lang.sql.block import Block, rename
-from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
+from whence.model.program import Program
+from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms
 from whence.model.schema import Relation
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable, Wildcard, variables
+
+
+def in_order(view: str, relations: Mapping[str, Relation], rules: Iterable[Rule]) -> Program:
+    """What the view needs, each relation after those it reads, the view last, rules by relation.
+
+    The order follows from the rules alone, so that a program and what it reads back as are in the same order.
+    """
+    grouped: dict[str, list[Rule]] = {name: [] for name in relations}
+    for rule in rules:
+        grouped[rule.head.relation].append(rule)
+    found: list[str] = []
+    entered = {view}
+    todo = [(view, _reads(grouped[view]))]
+    while todo:
+        name, reads = todo[-1]
+        for other in reads:
+            if other in relations and other not in entered:
+                entered.add(other)
+                todo.append((other, _reads(grouped[other])))
+                break
+        else:
+            found.append(name)
+            todo.pop()
+    return Program(tuple(relations[n] for n in found), tuple(rule for n in found for rule in grouped[n]))
+
+
+def is_recursive(program: Program) -> set[str]:
+    """The relations that read themselves, directly or through others."""
+    reads: dict[str, set[str]] = {}
+    for rule in program.rules:
+        reads.setdefault(rule.head.relation, set()).update(rule.reads)
+    return {name for name in reads if reaches(reads, name, {name})}
+
+
+def reaches(reads: Mapping[str, Iterable[str]], start: str, goals: set[str]) -> bool:
+    seen, todo = set[str](), [start]
+    while todo:
+        for name in reads.get(todo.pop(), ()):
+            if name in goals:
+                return True
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return False
+
+
+def _reads(rules: Iterable[Rule]) -> Iterator[str]:
+    return (name for rule in rules for name in rule.reads)
+
 
 # Words that mean something else where a term stands in Datalog.
 _RESERVED = {"true", "false", "null", "nil", "and", "or", "not", "as"}
@@ -22,7 +69,7 @@ _RESERVED = {"true", "false", "null", "nil", "and", "or", "not", "as"}
 
 def finish(block: Block, head: Atom, relations: Callable[[str], Relation], span: Span | None) -> Rule:
     """The rule that derives `head` (over the block's variables) from what the block has collected."""
-    head = Atom(head.relation, tuple(block.resolve_term(t) for t in head.terms), span=head.span)
+    head = _resolved(block, head)
     atoms = [_resolved(block, atom) for atom in block.atoms]
     negations = [_resolved(block, atom) for atom in block.negations]
     conditions = [_without_repetition(block.resolve_term(c)) for c in block.conditions]
@@ -41,14 +88,19 @@ def finish(block: Block, head: Atom, relations: Callable[[str], Relation], span:
                 rest.append(as_literal(condition))
 
     literals = [*atoms, *(Negation(a, span=a.span) for a in negations), *rest]
-    names = _readable_names(atoms, [*_terms_of(literals), *head.terms], relations)
+    terms = [*(term for literal in literals for term in literal_terms(literal)), *head.terms]
+    names = _readable_names(atoms, terms, relations)
     guards = [
         Condition(Call("isnotnull", (Variable(name),)))
         for name in sorted(guarded, key=lambda n: list(names).index(n) if n in names else len(names))
     ]
-    once = Counter(v.name for t in [*_terms_of(literals), *_terms_of(guards), *head.terms] for v in variables(t))
-    body = [_renamed(literal, names, once) for literal in [*literals[: len(atoms) + len(negations)], *guards, *rest]]
-    return Rule(_rename_atom(head, names), tuple(body), span=span)
+    once = Counter(v.name for t in (*terms, *(guard.term for guard in guards)) for v in variables(t))
+
+    def change(variable: Variable) -> Term:
+        return Variable(names[variable.name], span=variable.span)
+
+    body = [_renamed(literal, change, once) for literal in [*literals[: len(atoms) + len(negations)], *guards, *rest]]
+    return Rule(_changed(head, change), tuple(body), span=span)
 
 
 def _without_repetition(term: Term) -> Term:
@@ -69,21 +121,6 @@ def as_literal(condition: Term) -> Literal:
 
 def _resolved(block: Block, atom: Atom) -> Atom:
     return Atom(atom.relation, tuple(block.resolve_term(t) for t in atom.terms), span=atom.span)
-
-
-def _terms_of(literals: Iterable[Literal]) -> list[Term]:
-    terms: list[Term] = []
-    for literal in literals:
-        match literal:
-            case Atom():
-                terms.extend(literal.terms)
-            case Negation():
-                terms.extend(literal.atom.terms)
-            case Comparison():
-                terms.extend((literal.left, literal.right))
-            case Condition():
-                terms.append(literal.term)
-    return terms
 
 
 def _readable_names(atoms: list[Atom], others: list[Term], relations: Callable[[str], Relation]) -> dict[str, str]:
@@ -113,29 +150,21 @@ def _readable_names(atoms: list[Atom], others: list[Term], relations: Callable[[
     return names
 
 
-def _renamed(literal: Literal, names: Mapping[str, str], once: Counter[str]) -> Literal:
-    def change(variable: Variable) -> Term:
-        return Variable(names[variable.name], span=variable.span)
-
+def _renamed(literal: Literal, change: Callable[[Variable], Term], once: Counter[str]) -> Literal:
     match literal:
         case Atom():
             terms = tuple(
                 Wildcard(span=t.span) if isinstance(t, Variable) and once[t.name] == 1 else rename(t, change)
                 for t in literal.terms
             )
-            return Atom(literal.relation, terms, span=literal.span)
+            return replace(literal, terms=terms)
         case Negation(atom=atom):
-            return Negation(_rename_atom(atom, names), span=literal.span)
+            return replace(literal, atom=_changed(atom, change))
         case Comparison():
-            return Comparison(
-                literal.op, rename(literal.left, change), rename(literal.right, change), span=literal.span
-            )
+            return replace(literal, left=rename(literal.left, change), right=rename(literal.right, change))
         case Condition():
-            return Condition(rename(literal.term, change), span=literal.span)
+            return replace(literal, term=rename(literal.term, change))
 
 
-def _rename_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
-    def change(variable: Variable) -> Term:
-        return Variable(names[variable.name], span=variable.span)
-
-    return Atom(atom.relation, tuple(rename(t, change) for t in atom.terms), span=atom.span)
+def _changed(atom: Atom, change: Callable[[Variable], Term]) -> Atom:
+    return replace(atom, terms=tuple(rename(t, change) for t in atom.terms))

@@ -12,17 +12,19 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
-from whence.functions.typing import Typed
-from whence.lang.sql.block import Block, Entry
+from whence.lang.sql.block import Block, ColumnEntry
 from whence.lang.sql.conditions import add_condition
-from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
-from whence.lang.sql.refuse import refuse_extras
+from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.lang.sql.subqueries import semi_join
-from whence.model.rules import Atom
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable
 
-_KINDS = {"", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"}
+_KINDS = {
+    *(("", kind) for kind in ("", "INNER", "CROSS", "SEMI", "ANTI")),
+    *((side, kind) for side in ("LEFT", "RIGHT", "FULL") for kind in ("", "OUTER")),
+    ("LEFT", "SEMI"),
+    ("LEFT", "ANTI"),
+}
 
 
 def add_from(lowering: Lowering, block: Block, select: exp.Select) -> None:
@@ -65,16 +67,21 @@ class _Reader:
         span = self.lowering.span(node)
         inner = node.this if isinstance(node, exp.Subquery) else None
         match node:
+            case exp.Table() if not isinstance(node.this, exp.Identifier) or not node.name:
+                what = f"{node.this.name}(...)" if isinstance(node.this, exp.Anonymous) else "this"
+                raise UnsupportedError(
+                    f"{what} is no table or view", span=span, hint="FROM takes tables, views, queries and VALUES"
+                )
             case exp.Table():
-                refuse_extras(self.lowering, node, "this", "alias", "joins")
                 relation = self.lowering.find(node.name, block.ctes, self.lowering.span(node.this))
                 self.add_scope(block, Lowered(relation, ()), node.alias_or_name, node, span)
                 for join in node.args.get("joins") or ():
                     self.add_join(block, join)
             case exp.Subquery() if isinstance(inner, exp.Table | exp.Subquery) and not node.alias:
                 self.add(block, inner, node.args.get("joins") or [])
+            case exp.Subquery() if isinstance(inner, exp.Table):
+                raise UnsupportedError("an alias of a join in parentheses is not supported", span=span)
             case exp.Subquery() | exp.Values():
-                refuse_extras(self.lowering, node, "this", "alias", "joins", "expressions")
                 query = node.this if isinstance(node, exp.Subquery) else node
                 around = block.child(opaque=True)
                 drafts, distinct = self.lowering.parts(self.lowering, query, around)
@@ -104,27 +111,23 @@ class _Reader:
         )
         if renamed and len(renamed) != len(names):
             raise UnknownNameError(f"{alias!r} has {len(names)} columns, not {len(renamed)}", span=span)
-        terms = self._read(block, lowered, span)
-        block.scope.extend(Entry(alias, name, term) for name, term in zip(renamed or names, terms, strict=True))
-
-    def _read(self, block: Block, lowered: Lowered, span: Span | None) -> list[Term]:
-        fresh = [block.fresh(c.name, Typed(c.type, c.nullable), span) for c in lowered.columns]
-        block.atoms.append(Atom(lowered.relation.name, (*(Variable(n) for n in lowered.free), *fresh), span=span))
-        return list(fresh)
+        terms = self.lowering.read_in_place(block, lowered, span)
+        block.scope.extend(ColumnEntry(alias, name, term) for name, term in zip(renamed or names, terms, strict=True))
 
     # Joins
 
     def add_join(self, block: Block, join: exp.Join) -> None:
         lowering, span = self.lowering, self.lowering.span(join)
-        refuse_extras(lowering, join, "this", "on", "using", "side", "kind", "method", "expressions")
         side, kind = (join.side or "").upper(), (join.kind or "").upper()
-        if kind not in _KINDS or (join.method or "").upper() not in ("", "NATURAL"):
-            raise UnsupportedError(f"{join.method or join.kind} JOIN is not supported", span=span)
-        right = Block(block.numbers, block.outer, block.ctes, opaque=block.opaque)
+        if (side, kind) not in _KINDS or (join.method or "").upper() not in ("", "NATURAL"):
+            words = " ".join(filter(None, (join.method, side, kind)))
+            raise UnsupportedError(f"{words.removesuffix(' JOIN')} JOIN is not supported", span=span)
+        if join.method and (join.args.get("on") is not None or join.args.get("using")):
+            raise UnsupportedError("a NATURAL JOIN has no condition of its own", span=span, hint="leave NATURAL out")
+        right = block.sibling()
         self.add_source(right, join.this)
-        for alias in {(e.table or "").lower() for e in right.scope} & {(e.table or "").lower() for e in block.scope} - {
-            ""
-        }:
+        left_names, right_names = ({e.table.lower() for e in side.scope if e.table} for side in (block, right))
+        for alias in left_names & right_names:
             raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
         using = self._using(block, right, join)
         on = join.args.get("on")
@@ -149,6 +152,8 @@ class _Reader:
 
     def _using(self, left: Block, right: Block, join: exp.Join) -> list[str]:
         names = [i.name for i in join.args.get("using") or ()]
+        if len({name.lower() for name in names}) < len(names):
+            raise DuplicateNameError("a column comes twice in USING", span=self.lowering.span(join.args["using"][0]))
         if (join.method or "").upper() == "NATURAL":
             theirs = {e.column.lower() for e in right.scope}
             names = [e.column for e in left.scope if not e.merged and e.column.lower() in theirs]
@@ -162,8 +167,10 @@ class _Reader:
                     )
         return names
 
-    def _pairs(self, left: Sequence[Entry], right: Sequence[Entry], using: Sequence[str]) -> list[tuple[Term, Term]]:
-        def find(entries: Sequence[Entry], name: str) -> Term:
+    def _pairs(
+        self, left: Sequence[ColumnEntry], right: Sequence[ColumnEntry], using: Sequence[str]
+    ) -> list[tuple[Term, Term]]:
+        def find(entries: Sequence[ColumnEntry], name: str) -> Term:
             return next(e.term for e in entries if e.column.lower() == name.lower() and not e.merged)
 
         return [(find(left, name), find(right, name)) for name in using]
@@ -185,12 +192,12 @@ class _Reader:
             add_condition(self.lowering, target, on)
 
     def _merge(
-        self, block: Block, left: Sequence[Entry], using: Sequence[str], value: Callable[[Term, Term], Term]
+        self, block: Block, left: Sequence[ColumnEntry], using: Sequence[str], value: Callable[[Term, Term], Term]
     ) -> None:
         """One column for both sides of USING, before all others; each side's own goes by the table's name only."""
         names = {n.lower() for n in using}
         pairs = self._pairs(left, block.scope[len(left) :], using)
-        merged = [Entry(None, name, value(*pair)) for name, pair in zip(using, pairs, strict=True)]
+        merged = [ColumnEntry(None, name, value(*pair)) for name, pair in zip(using, pairs, strict=True)]
         rest = [e for e in block.scope if e.table is not None or e.column.lower() not in names]
         block.scope = [*merged, *(replace(e, merged=e.merged or e.column.lower() in names) for e in rest)]
 
@@ -206,14 +213,14 @@ class _Reader:
             both.equate(a, b, span)
         if on is not None:
             add_condition(self.lowering, both, on)
-        drafts = [Draft(both, self._outputs(both.scope), span=span)]
+        drafts = [QueryDraft(both, self._outputs(both.scope), span=span)]
         for keep, own, lost in (("LEFT", sides[0], sides[1]), ("RIGHT", sides[1], sides[0])):
             if side in (keep, "FULL"):
                 drafts.append(self._unmatched(block.sibling(), own, lost, on, using, span, reverse=keep == "RIGHT"))
         joined = self.lowering.emit(self.lowering.fresh_name("join"), drafts, distinct=False, span=span)
         block.clear()
         terms = self.lowering.read(block, joined, span)
-        block.scope = [Entry(e.table, e.column, t, e.merged) for e, t in zip(kept, terms, strict=True)]
+        block.scope = [ColumnEntry(e.table, e.column, t, e.merged) for e, t in zip(kept, terms, strict=True)]
         chosen: dict[str, Callable[[Term, Term], Term]] = {
             "LEFT": lambda a, _: a,
             "RIGHT": lambda _, b: b,
@@ -225,14 +232,14 @@ class _Reader:
     def _unmatched(
         self,
         block: Block,
-        own: tuple[Lowered, list[Entry]],
-        lost: tuple[Lowered, list[Entry]],
+        own: tuple[Lowered, list[ColumnEntry]],
+        lost: tuple[Lowered, list[ColumnEntry]],
         on: exp.Expr | None,
         using: Sequence[str],
         span: Span | None,
         *,
         reverse: bool,
-    ) -> Draft:
+    ) -> QueryDraft:
         """Rows of one side without a match on the other, whose columns are NULL."""
         present = self._start(block, own, span)
         inner = block.child()
@@ -241,32 +248,32 @@ class _Reader:
         self._apply(inner, block, inner, on, using)
         semi_join(self.lowering, block, inner, span, negated=True)
         absent = [
-            Entry(e.table, e.column, Constant(None, c.type), e.merged)
+            ColumnEntry(e.table, e.column, Constant(None, c.type), e.merged)
             for e, c in zip(lost[1], lost[0].columns, strict=True)
         ]
-        return Draft(block, self._outputs([*absent, *present] if reverse else [*present, *absent]), span=span)
+        return QueryDraft(block, self._outputs([*absent, *present] if reverse else [*present, *absent]), span=span)
 
-    def _start(self, block: Block, side: tuple[Lowered, list[Entry]], span: Span | None) -> list[Entry]:
+    def _start(self, block: Block, side: tuple[Lowered, list[ColumnEntry]], span: Span | None) -> list[ColumnEntry]:
         """One side of the join in a block."""
         lowered, entries = side
         terms = self.lowering.read(block, lowered, span)
-        found = [Entry(e.table, e.column, t, e.merged) for e, t in zip(entries, terms, strict=True)]
+        found = [ColumnEntry(e.table, e.column, t, e.merged) for e, t in zip(entries, terms, strict=True)]
         block.scope.extend(found)
         return found
 
-    def _kept(self, entries: Sequence[Entry]) -> list[Entry]:
+    def _kept(self, entries: Sequence[ColumnEntry]) -> list[ColumnEntry]:
         """The columns that the query goes on to use, and at least one, so that there is something to count."""
         used = [e for e in entries if self.needed is None or e.column.lower() in self.needed]
         return used or list(entries[:1])
 
-    def _outputs(self, entries: Sequence[Entry]) -> list[Output]:
+    def _outputs(self, entries: Sequence[ColumnEntry]) -> list[Output]:
         return [Output(e.column, e.term, given=False) for e in self._kept(entries)]
 
-    def _single(self, block: Block, hint: str, span: Span | None) -> tuple[Lowered, list[Entry]]:
+    def _single(self, block: Block, hint: str, span: Span | None) -> tuple[Lowered, list[ColumnEntry]]:
         """The block's rows as one relation, with what its columns are called."""
         atom = block.only_atom()
         if atom is not None and [e.term for e in block.scope] == list(atom.terms):
             return Lowered(self.lowering.relation(atom.relation), ()), list(block.scope)
         entries = self._kept(block.scope)
-        draft = Draft(block, self._outputs(entries), span=span)
+        draft = QueryDraft(block, self._outputs(entries), span=span)
         return self.lowering.emit(self.lowering.fresh_name(hint), [draft], distinct=False, span=span), entries

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 from whence.errors import DuplicateNameError, UnknownNameError, did_you_mean
-from whence.model.catalog import Catalog
+from whence.model.program import Catalog, CreateTable, CreateView, Drop, Statement
 from whence.model.schema import Relation, is_auxiliary, owner
 from whence.model.span import Span
-from whence.model.statements import CreateTable, CreateView, Drop, Statement
 
 
-class Known:
-    """Relations by name in any letter case. Looking one up does not depend on how many there are."""
+class KnownRelations:
+    """Relations by name in any letter case. Neither it nor a look at it depends on how many there are."""
 
     def __init__(self, catalog: Catalog) -> None:
         self.functions = catalog.functions
-        self._relations: dict[str, Relation] = {}
+        self._catalog = catalog
+        # What the script defines, None for what it drops; by lower-case names.
+        self._changed: dict[str, Relation | None] = {}
         self._views: set[str] = set()
         self._parts: dict[str, list[str]] = {}
-        for name, relation in catalog.relations.items():
-            self._add(relation, is_view=name in catalog.views)
 
     def find(self, name: str) -> Relation | None:
-        return self._relations.get(name.lower())
+        name = name.lower()
+        return self._changed[name] if name in self._changed else self._catalog.find(name)
 
     def is_view(self, relation: Relation) -> bool:
-        return relation.name in self._views
+        name = relation.name
+        return name in (self._views if name.lower() in self._changed else self._catalog.views)
 
     def names(self) -> list[str]:
         """All that a user has named."""
-        return [r.name for r in self._relations.values() if not is_auxiliary(r.name)]
+        known = [name for name in self._catalog.relations if name.lower() not in self._changed]
+        return known + [r.name for r in self._changed.values() if r is not None and not is_auxiliary(r.name)]
 
     def apply(self, statement: Statement) -> None:
         """Go on as if the statement had been executed; refuse what could not be."""
@@ -45,7 +47,7 @@ class Known:
                 self._drop(statement)
 
     def _add(self, relation: Relation, *, is_view: bool) -> None:
-        self._relations[relation.name.lower()] = relation
+        self._changed[relation.name.lower()] = relation
         self._parts.setdefault(owner(relation.name).lower(), []).append(relation.name)
         if is_view:
             self._views.add(relation.name)
@@ -81,6 +83,6 @@ class Known:
         self._forget(old.name)
 
     def _forget(self, name: str) -> None:
-        for part in self._parts.pop(name.lower()):
-            del self._relations[part.lower()]
+        for part in self._parts.pop(name.lower(), [name]):
+            self._changed[part.lower()] = None
             self._views.discard(part)

@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnknownNameError, did_you_mean
-from whence.functions.typing import Typed, common_type, infer
+from whence.functions.types import Typed, common_type, infer
 from whence.lang.sql.block import Block
-from whence.lang.sql.finish import finish
-from whence.lang.sql.known import Known
-from whence.lang.sql.order import in_order
+from whence.lang.sql.finish import finish, in_order
+from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
 from whence.model.program import Program, Signature
 from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Column, Relation, owner
-from whence.model.span import Source, Span
+from whence.model.span import SourceText, Span
 from whence.model.terms import Aggregate, Cast, Constant, Term, Variable, Wildcard
 from whence.model.types import INT, NULL
 
@@ -34,7 +33,7 @@ class Output:
 
 
 @dataclass
-class Draft:
+class QueryDraft:
     """A query that is nearly a rule: the block it reads and the columns it yields."""
 
     block: Block
@@ -50,6 +49,15 @@ class Draft:
     def aggregated(self) -> bool:
         return any(isinstance(o.term, Aggregate) for o in self.outputs)
 
+    def renamed(self, names: Sequence[str], span: Span | None) -> QueryDraft:
+        """With its columns called as a column list says, `v(a, b)`; an empty list changes nothing."""
+        if not names:
+            return self
+        if len(names) != len(self.outputs):
+            raise ArityError(f"{len(names)} column names are given for {len(self.outputs)} columns", span=span)
+        outputs = [replace(o, name=n, given=True) for o, n in zip(self.outputs, names, strict=True)]
+        return replace(self, outputs=outputs)
+
 
 @dataclass(frozen=True)
 class Lowered:
@@ -63,6 +71,15 @@ class Lowered:
         return self.relation.columns[len(self.free) :]
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How far a lowering had come."""
+
+    made: Mapping[str, Relation]
+    rules: Sequence[Rule]
+    notices: Sequence[str]
+
+
 @dataclass
 class Lowering:
     """One view, being lowered.
@@ -71,9 +88,9 @@ class Lowering:
     """
 
     view: str
-    source: Source
-    known: Known
-    parts: Callable[[Lowering, exp.Expr, Block], tuple[list[Draft], bool]]
+    source: SourceText
+    known: KnownRelations
+    parts: Callable[[Lowering, exp.Expr, Block], tuple[list[QueryDraft], bool]]
     made: dict[str, Relation] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
@@ -85,16 +102,22 @@ class Lowering:
     def signatures(self) -> Mapping[str, Signature]:
         return self.known.functions
 
+    def mark(self) -> Mark:
+        return Mark(dict(self.made), tuple(self.rules), tuple(self.notices))
+
+    def back_to(self, mark: Mark) -> None:
+        """Forget everything that was lowered since."""
+        self.made, self.rules, self.notices = dict(mark.made), list(mark.rules), list(mark.notices)
+
     def relation(self, name: str) -> Relation:
         relation = self.made.get(name) or self.known.find(name)
         assert relation is not None, name
         return relation
 
     def find(self, name: str, ctes: Mapping[str, str], span: Span | None) -> Relation:
-        """A relation by the name that stands in FROM, in any letter case."""
-        for cte, target in ctes.items():
-            if cte.lower() == name.lower():
-                return self.relation(target)
+        """A relation by the name that stands in FROM, in any letter case; those of WITH go by small letters."""
+        if name.lower() in ctes:
+            return self.relation(ctes[name.lower()])
         itself = owner(name).lower() == self.view.lower()
         found = None if itself else self.known.find(name)
         if found is not None:
@@ -106,11 +129,8 @@ class Lowering:
 
     def fresh_name(self, hint: str) -> str:
         base = f"{self.view}{AUXILIARY_MARK}{hint}"
-        name, number = base, 1
-        while name in self.made:
-            number += 1
-            name = f"{base}_{number}"
-        return name
+        # Names of WITH may be the user's, in any letter case, and relations are told apart without it.
+        return _free_name(base, {name.lower() for name in self.made})
 
     def typed(self, term: Term, block: Block) -> Typed:
         if isinstance(term, Variable):
@@ -119,37 +139,44 @@ class Lowering:
 
     # Drafts from queries, and relations from drafts
 
-    def draft(self, query: exp.Expr, outer: Block) -> Draft:
+    def draft(self, query: exp.Expr, outer: Block) -> QueryDraft:
         """The query as a single draft inside the outer block."""
         drafts, distinct = self.parts(self, query, outer)
         if len(drafts) == 1:
             return replace(drafts[0], distinct=distinct)
         return self.join_parts(drafts, distinct, "union")
 
-    def join_parts(self, drafts: Sequence[Draft], distinct: bool, hint: str) -> Draft:
+    def join_parts(self, drafts: Sequence[QueryDraft], distinct: bool, hint: str) -> QueryDraft:
         """Several drafts as one, which reads their rows from a relation of their own."""
         together = self.emit(self.fresh_name(hint), drafts, distinct=distinct, span=drafts[0].span)
         first = drafts[0]
         block = first.block.sibling()
         terms = self.read(block, together, first.span)
-        return Draft(block, [replace(o, term=t) for o, t in zip(first.outputs, terms, strict=True)], span=first.span)
+        return QueryDraft(
+            block, [replace(o, term=t) for o, t in zip(first.outputs, terms, strict=True)], span=first.span
+        )
 
-    def emit(self, name: str, drafts: Sequence[Draft], *, distinct: bool, span: Span | None = None) -> Lowered:
+    def emit(self, name: str, drafts: Sequence[QueryDraft], *, distinct: bool, span: Span | None = None) -> Lowered:
         """One relation with a rule for each draft; they must agree in the number and types of their columns."""
         free = tuple(dict.fromkeys(outer for draft in drafts for outer in draft.block.free))
         if not free and not drafts[0].outputs:
             # SQL has no table without columns.
             drafts = [replace(d, outputs=[Output("found", Constant(1, INT))]) for d in drafts]
-        heads = []
+        heads: list[tuple[Term, ...]] = []
+        environments: list[Mapping[str, Typed]] = []
         for draft in drafts:
             _check_width(draft, drafts[0])
             block = draft.block
             locals_ = [block.import_variable(Variable(outer)) for outer in free]
             self.bind(block, locals_)
-            heads.append((*locals_, *(self._as_written(o.term, block) for o in draft.outputs)))
+            environment = block.final_environment(self.relation)
+            environments.append(environment)
+            heads.append((*locals_, *(_as_written(o.term, block, environment) for o in draft.outputs)))
         names = _unique([*(f.partition("#")[0] for f in free)], drafts[0].outputs)
         columns = tuple(
-            self._column(i, names[i], [(d, h[i]) for d, h in zip(drafts, heads, strict=True)], len(free))
+            self._column(
+                i, names[i], list(zip(drafts, (head[i] for head in heads), environments, strict=True)), len(free)
+            )
             for i in range(len(names))
         )
         relation = Relation(name, columns, distinct=distinct, span=span)
@@ -159,8 +186,10 @@ class Lowering:
             self.rules.append(finish(draft.block, atom, self.relation, draft.span))
         return Lowered(relation, free)
 
-    def _column(self, at: int, name: str, cells: list[tuple[Draft, Term]], free: int) -> Column:
-        found = [self._head_typed(term, draft, free) for draft, term in cells]
+    def _column(
+        self, at: int, name: str, cells: list[tuple[QueryDraft, Term, Mapping[str, Typed]]], free: int
+    ) -> Column:
+        found = [self._head_typed(*cell, free) for cell in cells]
         type_ = common_type([f.type for f in found])
         draft = cells[-1][0]
         output = draft.outputs[at - free] if at >= free else None
@@ -173,16 +202,7 @@ class Lowering:
             )
         return Column(name, type_, any(f.nullable for f in found), span=output.span if output else None)
 
-    def _as_written(self, term: Term, block: Block) -> Term:
-        """A column keeps its own type, also where it is joined with one of a wider type."""
-        if isinstance(term, Variable):
-            own = block.types[term.name].type
-            if own not in (NULL, block.final_environment(self.relation)[term.name].type):
-                return Cast(term, own, span=term.span)
-        return term
-
-    def _head_typed(self, term: Term, draft: Draft, free: int) -> Typed:
-        environment = draft.block.final_environment(self.relation)
+    def _head_typed(self, draft: QueryDraft, term: Term, environment: Mapping[str, Typed], free: int) -> Typed:
         typed = infer(term, environment, self.signatures)
         if isinstance(term, Aggregate) and term.argument is not None and term.function != "count":
             grouped = free > 0 or any(not isinstance(o.term, Aggregate) for o in draft.outputs)
@@ -190,30 +210,31 @@ class Lowering:
             return Typed(typed.type, not grouped or infer(term.argument, environment, self.signatures).nullable)
         return typed
 
-    def complete(self, draft: Draft, hint: str, fallback: Sequence[Term] | None) -> Lowered:
+    def complete(self, draft: QueryDraft, hint: str, fallback: Sequence[Term] | None) -> Lowered:
         """The draft's rows, and the fallback where it has none: for those values from outside, or at all."""
         found = self.emit(self.fresh_name(hint), [draft], distinct=draft.distinct, span=draft.span)
         outer = draft.block.outer
-        if fallback is None or outer is None:
+        # No columns: its row is there in any case.
+        if not fallback or outer is None:
             return found
         present, missing = outer.child(), outer.child()
         values = self.read(present, found, draft.span)
         free = tuple(missing.import_variable(Variable(name)) for name in found.free)
         missing.negations.append(Atom(found.relation.name, (*free, *(Wildcard() for _ in values)), span=draft.span))
         drafts = [
-            Draft(block, [replace(o, term=t, given=False) for o, t in zip(draft.outputs, terms, strict=True)])
+            QueryDraft(block, [replace(o, term=t, given=False) for o, t in zip(draft.outputs, terms, strict=True)])
             for block, terms in ((present, values), (missing, fallback))
         ]
         return self.emit(self.fresh_name("value"), drafts, distinct=True, span=draft.span)
 
-    def completed(self, draft: Draft) -> Draft:
+    def completed(self, draft: QueryDraft) -> QueryDraft:
         """An aggregate without GROUP BY, with its row also where it is over nothing, read back as a draft."""
         block = draft.block.sibling()
         terms = self.read(block, self.complete(draft, "grouped", draft.when_empty), draft.span)
         outputs = [replace(o, term=t) for o, t in zip(draft.outputs, terms, strict=True)]
-        return Draft(block, outputs, distinct=draft.distinct, span=draft.span, single=draft.single)
+        return QueryDraft(block, outputs, distinct=draft.distinct, span=draft.span, single=draft.single)
 
-    def project(self, draft: Draft, hint: str) -> Draft:
+    def project(self, draft: QueryDraft, hint: str) -> QueryDraft:
         """The same rows, read back from a relation of their own."""
         copy = self.join_parts([draft], draft.distinct, hint)
         return replace(copy, distinct=draft.distinct, single=draft.single, when_empty=draft.when_empty)
@@ -223,6 +244,12 @@ class Lowering:
         outer = [block.import_variable(Variable(name)) for name in lowered.free]
         fresh = [block.fresh(c.name, Typed(c.type, c.nullable), span) for c in lowered.columns]
         block.atoms.append(Atom(lowered.relation.name, (*outer, *fresh), span=span))
+        return fresh
+
+    def read_in_place(self, block: Block, lowered: Lowered, span: Span | None) -> list[Variable]:
+        """The same in the block whose variables are the free ones themselves."""
+        fresh = [block.fresh(c.name, Typed(c.type, c.nullable), span) for c in lowered.columns]
+        block.atoms.append(Atom(lowered.relation.name, (*map(Variable, lowered.free), *fresh), span=span))
         return fresh
 
     # Binding free variables
@@ -248,7 +275,7 @@ class Lowering:
             atom for atom in block.atoms if names & {block.root(t.name) for t in atom.terms if isinstance(t, Variable)}
         ]
         outputs = [Output(v.name.partition("#")[0], v, given=False) for v in wanted]
-        return self._once(self.emit(self.fresh_name("domain"), [Draft(inner, outputs)], distinct=True).relation)
+        return self._once(self.emit(self.fresh_name("domain"), [QueryDraft(inner, outputs)], distinct=True).relation)
 
     def _once(self, relation: Relation) -> Relation:
         """An earlier relation with the same rule, if there is one, instead of the newest."""
@@ -266,7 +293,16 @@ class Lowering:
         return in_order(self.view, self.made, self.rules)
 
 
-def _check_width(draft: Draft, first: Draft) -> None:
+def _as_written(term: Term, block: Block, environment: Mapping[str, Typed]) -> Term:
+    """A column keeps its own type, also where it is joined with one of a wider type."""
+    if isinstance(term, Variable):
+        own = block.types[term.name].type
+        if own not in (NULL, environment[term.name].type):
+            return Cast(term, own, span=term.span)
+    return term
+
+
+def _check_width(draft: QueryDraft, first: QueryDraft) -> None:
     if len(draft.outputs) != len(first.outputs):
         raise ArityError(
             f"the parts of the query differ: {len(first.outputs)} columns in the first, {len(draft.outputs)} here",

@@ -7,28 +7,25 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import ArityError, Hint, TypeMismatchError, UnsupportedError, Way
-from whence.functions.typing import Typed, common_type
+from whence.errors import ArityError, DuplicateNameError, Hint, NextStep, TypeMismatchError, UnsupportedError
+from whence.functions.types import Typed, common_type
 from whence.lang.sql.block import Block
-from whence.lang.sql.column_lists import renamed
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.literals import cast
-from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
+from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
+from whence.lang.sql.order_by import check_outputs
 from whence.lang.sql.recursion import lower_recursive
-from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.select import draft_select
 from whence.model.rules import Atom
 from whence.model.terms import Variable
 
-_SET_PARTS = ("this", "expression", "distinct", "with_", "order", "limit")
 
-
-def draft_parts(lowering: Lowering, query: exp.Expr, outer: Block) -> tuple[list[Draft], bool]:
+def draft_parts(lowering: Lowering, query: exp.Expr, outer: Block) -> tuple[list[QueryDraft], bool]:
     """The drafts whose rows together are the query's, and whether duplicates among them go."""
     return _whole(lowering, query, outer, outer.ctes)
 
 
-def _whole(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> tuple[list[Draft], bool]:
+def _whole(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> tuple[list[QueryDraft], bool]:
     drafts = _parts(lowering, query, outer, ctes, distinct=False, top=True)
     if len(drafts) == 1:
         return drafts, drafts[0].distinct
@@ -38,34 +35,43 @@ def _whole(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str,
 
 def raw_parts(
     lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
-) -> list[tuple[exp.Expr, Draft]]:
+) -> list[tuple[exp.Expr, QueryDraft]]:
     """The branches of a recursive query, each with its text; aggregates are left as they are."""
-    query, ctes = _enter(lowering, query, outer, ctes)
-    if isinstance(query, exp.Union):
-        return [p for side in (query.this, query.expression) for p in raw_parts(lowering, side, outer, ctes)]
-    return [(query, d) for d in _parts(lowering, query, outer, ctes, distinct=True, top=True)]
+    inner, inside, orders = _enter(lowering, query, outer, ctes)
+    if not isinstance(inner, exp.Union):
+        return [(inner, d) for d in _parts(lowering, query, outer, ctes, distinct=True, top=True)]
+    branches = [p for side in (inner.this, inner.expression) for p in raw_parts(lowering, side, outer, inside)]
+    check_outputs(lowering, orders, branches[0][1])
+    return branches
 
 
 def _parts(
     lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str], *, distinct: bool, top: bool
-) -> list[Draft]:
+) -> list[QueryDraft]:
     """`distinct`: duplicates go later anyway. `top`: the only part, which may stay aggregated or distinct."""
-    query, ctes = _enter(lowering, query, outer, ctes)
+    query, ctes, orders = _enter(lowering, query, outer, ctes)
+    if isinstance(query, exp.Select):
+        draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes), orders)
+        return [draft if top or (distinct and not draft.aggregated) else _plain(lowering, draft, keep=distinct)]
+    drafts = _combined(lowering, query, outer, ctes, distinct=distinct, top=top)
+    check_outputs(lowering, orders, drafts[0])
+    return drafts
+
+
+def _combined(
+    lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str], *, distinct: bool, top: bool
+) -> list[QueryDraft]:
+    """The drafts of a query that is no SELECT."""
     match query:
-        case exp.Select():
-            draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes))
-            return [draft if top or (distinct and not draft.aggregated) else _plain(lowering, draft, keep=distinct)]
         case exp.Union():
-            refuse_extras(lowering, query, *_SET_PARTS)
             here = _is_distinct(query)
             if here and not distinct and not top:
-                return [_materialized(lowering, query, outer, ctes)]
+                return [lowering.join_parts(*_whole(lowering, query, outer, ctes), "union")]
             sides = (query.this, query.expression)
             return [
                 d for side in sides for d in _parts(lowering, side, outer, ctes, distinct=distinct or here, top=False)
             ]
         case exp.Intersect() | exp.Except():
-            refuse_extras(lowering, query, *_SET_PARTS)
             draft = _difference(lowering, query, outer, ctes)
             return [draft if top or distinct else _plain(lowering, draft)]
         case exp.Values():
@@ -75,32 +81,33 @@ def _parts(
 
 def _enter(
     lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
-) -> tuple[exp.Expr, Mapping[str, str]]:
-    """Past parentheses, WITH and ORDER BY."""
+) -> tuple[exp.Expr, Mapping[str, str], list[exp.Order]]:
+    """Past parentheses and WITH, with what each ORDER BY on the way says."""
+    orders: list[exp.Order] = []
     while True:
         with_ = query.args.get("with_")
         if with_ is not None:
             ctes = lower_with(lowering, with_, ctes, outer)
         _refuse_limit(lowering, query)
+        if (order := query.args.get("order")) is not None:
+            lowering.notices.append(f"ORDER BY in {lowering.view!r} is ignored: a view has no order")
+            orders.append(order)
         if not isinstance(query, exp.Subquery | exp.Paren):
-            return query, ctes
-        refuse_extras(lowering, query, "this", "with_", "order", "limit")
+            return query, ctes, orders
         query = query.this
 
 
 def _refuse_limit(lowering: Lowering, query: exp.Expr) -> None:
-    limit, order = query.args.get("limit"), query.args.get("order")
+    limit = query.args.get("limit")
     if limit is not None:
         raise UnsupportedError(
             "LIMIT is not supported in a view",
             span=lowering.span(limit),
             hint=Hint(
                 "rows beyond the limit would have to come back as others leave; use {} on the view",
-                (Way("query", "db.query(...)"),),
+                (NextStep("query", "db.query(...)"),),
             ),
         )
-    if order is not None:
-        lowering.notices.append(f"ORDER BY in {lowering.view!r} is ignored: a view has no order")
 
 
 def _is_distinct(query: exp.Expr) -> bool:
@@ -109,7 +116,7 @@ def _is_distinct(query: exp.Expr) -> bool:
     return bool(query.args.get("distinct"))
 
 
-def _plain(lowering: Lowering, draft: Draft, *, keep: bool = False) -> Draft:
+def _plain(lowering: Lowering, draft: QueryDraft, *, keep: bool = False) -> QueryDraft:
     """A draft that can stand beside others: without aggregates, and (unless kept) without a DISTINCT of its own."""
     if draft.when_empty is not None and draft.block.free:
         return lowering.completed(draft)
@@ -118,11 +125,7 @@ def _plain(lowering: Lowering, draft: Draft, *, keep: bool = False) -> Draft:
     return draft
 
 
-def _materialized(lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]) -> Draft:
-    return lowering.join_parts(*_whole(lowering, query, outer, ctes), "union")
-
-
-def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes: Mapping[str, str]) -> Draft:
+def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes: Mapping[str, str]) -> QueryDraft:
     """INTERSECT keeps the left rows that stand on the right as well, EXCEPT those that do not; NULL equals NULL."""
     name, span = query.key.upper(), lowering.span(query)
     if not query.args.get("distinct"):
@@ -147,7 +150,7 @@ def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes:
     else:
         for output, term in zip(outputs, lowering.read(block, right, span), strict=True):
             block.identify(term, output.term, span)
-    return Draft(block, outputs, distinct=True, span=left.span)
+    return QueryDraft(block, outputs, distinct=True, span=left.span)
 
 
 def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, name: str) -> Output:
@@ -162,13 +165,13 @@ def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, nam
     return output if both == mine.type else replace(output, term=cast(output.term, both, output.span))
 
 
-def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[str, str]) -> list[Draft]:
+def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[str, str]) -> list[QueryDraft]:
     drafts = []
     for row in query.expressions:
         block = Block(outer.numbers, outer, ctes)
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
         outputs = [Output(f"col{i + 1}", translate(lowering, block, c), lowering.span(c)) for i, c in enumerate(cells)]
-        drafts.append(Draft(block, outputs, span=lowering.span(row)))
+        drafts.append(QueryDraft(block, outputs, span=lowering.span(row)))
     return drafts
 
 
@@ -177,10 +180,18 @@ def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[s
 
 def lower_with(lowering: Lowering, with_: exp.With, ctes: Mapping[str, str], outer: Block) -> Mapping[str, str]:
     """Each common table expression becomes a relation; the names by which the query may read them."""
+    named: dict[str, exp.CTE] = {}
+    for cte in with_.expressions:
+        if (other := named.setdefault(cte.alias.lower(), cte)) is not cte:
+            raise DuplicateNameError(
+                f"WITH has two queries named {cte.alias!r}",
+                span=lowering.span(cte.args["alias"]),
+                related=[("the other one", lowering.span(other.args["alias"]))],
+            )
     if with_.args.get("recursive"):
         return lower_recursive(lowering, with_, ctes, outer, lower_cte, raw_parts)
     for cte in with_.expressions:
-        ctes = {**ctes, cte.alias: lower_cte(lowering, cte, ctes, outer).relation.name}
+        ctes = {**ctes, cte.alias.lower(): lower_cte(lowering, cte, ctes, outer).relation.name}
     return ctes
 
 
@@ -188,7 +199,7 @@ def lower_cte(lowering: Lowering, cte: exp.CTE, ctes: Mapping[str, str], outer: 
     apart = Block(outer.numbers, None, ctes)
     drafts, distinct = draft_parts(lowering, cte.this, apart)
     names = [c.name for c in cte.args["alias"].args.get("columns") or ()]
-    drafts[0] = renamed(drafts[0], names, lowering.span(cte.args["alias"]))
+    drafts[0] = drafts[0].renamed(names, lowering.span(cte.args["alias"]))
     return lowering.emit(
         lowering.fresh_name(cte.alias), drafts, distinct=distinct, span=lowering.span(cte.args["alias"])
     )

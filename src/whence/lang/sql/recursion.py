@@ -2,7 +2,9 @@
 
 A recursive relation is a set: it is written with UNION, and its rules are its branches. Where the branches that
 recurse aggregate with min or max, the aggregate ranges over all branches together: `path(x, y, min<c>)` is the
-cheapest of the direct links and of the longer ways. Its other columns are then the groups.
+cheapest of the direct links and of the longer paths. Its other columns are then the groups.
+
+The branches that do not recurse give the columns their types, as in Spark, and the others have to fit them.
 """
 
 from __future__ import annotations
@@ -14,21 +16,17 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from whence.errors import StratificationError, TypeMismatchError, UnsupportedError
+from whence.functions.types import fits, infer
 from whence.lang.sql.block import Block
-from whence.lang.sql.column_lists import renamed
-from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
-from whence.lang.sql.order import reaches
+from whence.lang.sql.finish import reaches
+from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.model import types
-from whence.model.rules import Atom, Negation
 from whence.model.schema import Column, Relation
 from whence.model.span import Span
 from whence.model.terms import Aggregate
 
 LowerPlain: TypeAlias = Callable[[Lowering, exp.CTE, Mapping[str, str], Block], Lowered]
-RawParts: TypeAlias = Callable[[Lowering, exp.Expr, Block, Mapping[str, str]], list[tuple[exp.Expr, Draft]]]
-
-# Types settle after a few rounds; only DECIMAL precision creeps up, to its limit of 38.
-_MAX_ROUNDS = 60
+RawParts: TypeAlias = Callable[[Lowering, exp.Expr, Block, Mapping[str, str]], list[tuple[exp.Expr, QueryDraft]]]
 
 
 def lower_recursive(
@@ -40,14 +38,14 @@ def lower_recursive(
     for group in _groups(reads):
         if len(group) == 1 and group[0] not in reads[group[0]]:
             cte = members[group[0]]
-            ctes = {**ctes, cte.alias: plain(lowering, cte, ctes, outer).relation.name}
+            ctes = {**ctes, cte.alias.lower(): plain(lowering, cte, ctes, outer).relation.name}
         else:
             ctes = _Group(lowering, [members[n] for n in group], outer, raw).lower(ctes)
     return ctes
 
 
 class _Group:
-    """Expressions that read each other, lowered again and again until the types of their columns settle."""
+    """Expressions that read each other: first their types are found, and then their rules with those types."""
 
     def __init__(self, lowering: Lowering, members: Sequence[exp.CTE], outer: Block, raw: RawParts) -> None:
         self.lowering = lowering
@@ -58,37 +56,79 @@ class _Group:
 
     def lower(self, ctes: Mapping[str, str]) -> Mapping[str, str]:
         lowering = self.lowering
-        before = dict(lowering.made), list(lowering.rules), list(lowering.notices)
-        shapes: dict[str, Relation] = {}
+        names: dict[str, exp.CTE] = {}
         for cte in self.members:
             name = lowering.fresh_name(cte.alias)
-            span = lowering.span(cte.args["alias"])
             columns = tuple(Column(c, types.NULL, nullable=False) for c in self._column_names(cte, ctes))
-            shapes[name] = lowering.made[name] = Relation(name, columns, distinct=True, span=span)
-            ctes = {**ctes, cte.alias: name}
-        for _ in range(_MAX_ROUNDS):
-            lowering.made, lowering.rules, lowering.notices = dict(before[0]) | shapes, list(before[1]), list(before[2])
-            for cte, name in zip(self.members, shapes, strict=True):
-                self._emit(cte, name, ctes)
-            found = {name: lowering.made[name] for name in shapes}
+            lowering.made[name] = Relation(name, columns, distinct=True, span=lowering.span(cte.args["alias"]))
+            names[name] = cte
+            ctes = {**ctes, cte.alias.lower(): name}
+        before = lowering.mark()
+        shapes = self._started(names, ctes)
+        while True:
+            lowering.back_to(before)
+            lowering.made.update(shapes)
+            for name, cte in names.items():
+                self._emit(cte, cte.this, name, ctes, shapes[name])
+            found = {name: lowering.made[name] for name in names}
             if found == shapes:
-                self._check_types(found)
-                self._make_sets(set(found), since=len(before[1]))
+                self._make_sets(set(found), since=len(before.rules))
                 return ctes
+            # The types are the same, but a column that can be NULL here may be read by a branch before.
             shapes = found
-        raise TypeMismatchError(
-            "the column types of this recursive query do not settle",
-            span=lowering.span(self.members[0].args["alias"]),
-            hint="CAST the growing column",
-        )
 
-    def _emit(self, cte: exp.CTE, name: str, ctes: Mapping[str, str]) -> None:
-        self._refuse_union_all(cte.this)
-        self._refuse_optional(cte.this)
-        branches = self.raw(self.lowering, cte.this, Block(self.outer.numbers, None, ctes), ctes)
+    def _started(self, names: Mapping[str, exp.CTE], ctes: Mapping[str, str]) -> dict[str, Relation]:
+        """The members with the types of those branches that read no member whose types are not known yet."""
+        lowering = self.lowering
+        before = lowering.mark()
+        shapes: dict[str, Relation] = {}
+        while len(shapes) < len(names):
+            unknown = {cte.alias.lower() for name, cte in names.items() if name not in shapes}
+            found: dict[str, Relation] = {}
+            for name, cte in names.items():
+                start = _without_readers(cte.this, unknown)
+                if name not in shapes and start is not None:
+                    lowering.back_to(before)
+                    lowering.made.update(shapes)
+                    self._emit(cte, start, name, ctes)
+                    found[name] = lowering.made[name]
+            if not found:
+                cte = next(cte for name, cte in names.items() if name not in shapes)
+                raise TypeMismatchError(
+                    f"every branch of {cte.alias!r} reads itself, so that its columns have no types",
+                    span=lowering.span(cte.args["alias"]),
+                    hint="a recursive query needs a branch that does not read itself",
+                )
+            shapes |= found
+        for name, cte in names.items():
+            self._check_types(cte, shapes[name])
+        return shapes
+
+    def _emit(
+        self, cte: exp.CTE, query: exp.Expr, name: str, ctes: Mapping[str, str], shape: Relation | None = None
+    ) -> None:
+        """The rules of a member; where it has a shape already, they have to fit it."""
+        self._refuse_union_all(query)
+        self._refuse_optional(query)
+        branches = self.raw(self.lowering, query, Block(self.outer.numbers, None, ctes), ctes)
         drafts = self._merge_aggregates(branches)
         drafts[0] = _renamed(self.lowering, cte, drafts[0])
+        if shape is not None:
+            self._check_fit(cte, drafts, shape)
         self.lowering.emit(name, drafts, distinct=True, span=self.lowering.span(cte.args["alias"]))
+
+    def _check_fit(self, cte: exp.CTE, drafts: Sequence[QueryDraft], shape: Relation) -> None:
+        for draft in drafts:
+            environment = draft.block.final_environment(self.lowering.relation)
+            for output, column in zip(draft.outputs, shape.columns, strict=False):
+                type_ = infer(output.term, environment, self.lowering.signatures).type
+                if not fits(type_, column.type):
+                    raise TypeMismatchError(
+                        f"column {column.name!r} of {cte.alias!r} starts as {column.type}, and becomes {type_} here",
+                        span=output.span,
+                        related=[("it starts here", column.span)],
+                        hint=f"CAST this to {column.type}, or the column where it starts to a type that is wide enough",
+                    )
 
     def _column_names(self, cte: exp.CTE, ctes: Mapping[str, str]) -> list[str]:
         given = [c.name for c in cte.args["alias"].args.get("columns") or ()]
@@ -97,7 +137,7 @@ class _Group:
         first = cte.this
         while isinstance(first, exp.SetOperation | exp.Subquery | exp.Paren):
             first = first.this
-        saved = dict(self.lowering.made), list(self.lowering.rules), list(self.lowering.notices)
+        before = self.lowering.mark()
         if _tables(first) & self.aliases:
             raise UnsupportedError(
                 f"the columns of {cte.alias!r} cannot be told from its first branch, which is recursive",
@@ -105,7 +145,7 @@ class _Group:
                 hint=f"name them: {cte.alias}(a, b, ...) AS (...)",
             )
         draft = self.raw(self.lowering, first, Block(self.outer.numbers, None, ctes), ctes)[0][1]
-        self.lowering.made, self.lowering.rules, self.lowering.notices = saved
+        self.lowering.back_to(before)
         return [o.name for o in draft.outputs]
 
     def _refuse_union_all(self, query: exp.Expr) -> None:
@@ -131,7 +171,7 @@ class _Group:
                     hint=f"use JOIN here, and the {side} JOIN in a query that reads {table.name!r} from outside",
                 )
 
-    def _merge_aggregates(self, branches: list[tuple[exp.Expr, Draft]]) -> list[Draft]:
+    def _merge_aggregates(self, branches: list[tuple[exp.Expr, QueryDraft]]) -> list[QueryDraft]:
         recursive = [d for query, d in branches if _tables(query) & self.aliases and d.aggregated]
         if not recursive:
             return [self.lowering.project(d, "grouped") if d.aggregated else d for _, d in branches]
@@ -140,7 +180,7 @@ class _Group:
         }
         return [self._aggregated(draft, functions) for _, draft in branches]
 
-    def _aggregated(self, draft: Draft, functions: Mapping[int, str]) -> Draft:
+    def _aggregated(self, draft: QueryDraft, functions: Mapping[int, str]) -> QueryDraft:
         """The branch with an aggregate wherever the recursive branches have one."""
         outputs: list[Output] = []
         for at, output in enumerate(draft.outputs):
@@ -155,26 +195,20 @@ class _Group:
             outputs.append(replace(output, term=term))
         return replace(draft, outputs=outputs)
 
-    def _check_types(self, found: Mapping[str, Relation]) -> None:
-        for cte, relation in zip(self.members, found.values(), strict=True):
-            for column in relation.columns:
-                if column.type == types.NULL:
-                    raise TypeMismatchError(
-                        f"column {column.name!r} of {cte.alias!r} has no type",
-                        span=column.span or relation.span,
-                        hint="a recursive query needs a branch that does not read itself",
-                    )
+    def _check_types(self, cte: exp.CTE, relation: Relation) -> None:
+        for column in relation.columns:
+            if column.type == types.NULL:
+                raise TypeMismatchError(
+                    f"column {column.name!r} of {cte.alias!r} has no type: it starts as NULL",
+                    span=column.span or relation.span,
+                    hint="CAST the NULL to the type that the column will have",
+                )
 
     def _make_sets(self, members: set[str], since: int) -> None:
-        """What lies on a cycle with the members is a set as well: counting ways around a cycle has no end."""
+        """What lies on a cycle with the members is a set as well: counting derivations around a cycle has no end."""
         reads: dict[str, set[str]] = {}
         for rule in self.lowering.rules[since:]:
-            used = {
-                a.relation if isinstance(a, Atom) else a.atom.relation
-                for a in rule.body
-                if isinstance(a, Atom | Negation)
-            }
-            reads.setdefault(rule.head.relation, set()).update(used)
+            reads.setdefault(rule.head.relation, set()).update(rule.reads)
         for name in reads:
             if (
                 name not in members
@@ -184,11 +218,32 @@ class _Group:
                 self.lowering.made[name] = replace(self.lowering.made[name], distinct=True)
 
 
-def _renamed(lowering: Lowering, cte: exp.CTE, draft: Draft) -> Draft:
+def _renamed(lowering: Lowering, cte: exp.CTE, draft: QueryDraft) -> QueryDraft:
     alias = cte.args["alias"]
     names = [c.name for c in alias.args.get("columns") or ()]
     span: Span | None = lowering.span(alias)
-    return renamed(draft, names, span)
+    return draft.renamed(names, span)
+
+
+def _without_readers(query: exp.Expr, names: set[str]) -> exp.Expr | None:
+    """The query without those branches that read one of the names, or None where every branch does."""
+    if not isinstance(query, exp.Union | exp.Subquery | exp.Paren):
+        return None if _tables(query) & names else query
+    with_ = query.args.get("with_")
+    inner = {cte.alias.lower(): _tables(cte.this) for cte in with_.expressions} if with_ else {}
+    names = names | {alias for alias in inner if reaches(inner, alias, names)}
+    sides = [query.this, query.expression] if isinstance(query, exp.Union) else [query.this]
+    kept = [side for side in (_without_readers(side, names) for side in sides) if side is not None]
+    if not kept:
+        return None
+    whole = query.copy()
+    if with_:
+        whole.args["with_"].set("expressions", [cte for cte in with_.expressions if cte.alias.lower() not in names])
+    if len(kept) < len(sides):
+        return exp.Subquery(this=kept[0].copy(), with_=whole.args.get("with_"))
+    for place, side in zip(("this", "expression"), kept, strict=False):
+        whole.set(place, side.copy())
+    return whole
 
 
 def _tables(query: exp.Expr) -> set[str]:

@@ -1,13 +1,80 @@
-"""Nothing in the text is passed over: a part of a node that is not handled is refused by name."""
+"""Nothing in the text is passed over: a part of a node that is not read is refused by name."""
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from sqlglot import exp
 
-from whence.errors import UnsupportedError
+from whence.errors import ArityError, ParseError, UnsupportedError
 from whence.lang.sql.lowering import Lowering
+from whence.lang.sql.positions import span_of
+from whence.model.span import SourceText
 
+_QUERY = "this expression with_ order limit"
+# What is read of each kind of node, beside the expressions, which say so themselves. The parser may set more.
+_READ: dict[type[exp.Expr], str] = {
+    exp.Create: "this kind expression exists properties replace",
+    exp.Schema: "this expressions",
+    exp.Properties: "expressions",
+    exp.Property: "this value",
+    exp.PartitionedByProperty: "this",
+    exp.SchemaCommentProperty: "this",
+    exp.MaterializedProperty: "",
+    exp.ColumnDef: "this kind constraints",
+    # The name of a constraint is for ALTER TABLE, which is refused.
+    exp.ColumnConstraint: "this kind",
+    exp.Constraint: "this expressions",
+    exp.NotNullColumnConstraint: "allow_null",
+    exp.PrimaryKeyColumnConstraint: "",
+    exp.CommentColumnConstraint: "this",
+    exp.PrimaryKey: "expressions include",
+    exp.IndexParameters: "",
+    exp.DataType: "this expressions nested",
+    exp.DataTypeParam: "this",
+    exp.Identifier: "this quoted",
+    exp.Drop: "kind tables exists materialized cascade",
+    exp.Insert: "this expression",
+    exp.Delete: "this where",
+    exp.With: "expressions recursive",
+    exp.CTE: "this alias",
+    exp.TableAlias: "this columns",
+    exp.Select: "expressions from_ joins where group having distinct with_ order limit",
+    exp.Union: f"{_QUERY} distinct",
+    exp.Intersect: f"{_QUERY} distinct",
+    exp.Except: f"{_QUERY} distinct",
+    exp.Subquery: "this alias with_ joins order limit",
+    exp.Values: "expressions alias order limit",
+    exp.From: "this",
+    exp.Table: "this alias joins",
+    exp.Join: "this on using side kind method",
+    exp.Where: "this",
+    exp.Group: "expressions",
+    exp.Having: "this",
+    exp.Order: "expressions",
+    exp.Ordered: "this desc nulls_first",
+    exp.Star: "",
+    exp.Alias: "this alias",
+    exp.Filter: "this expression",
+    exp.Distinct: "expressions",
+    exp.Tuple: "expressions",
+    exp.Interval: "this unit",
+}
+# Where only a name can stand, and the parser takes more: `t @v1`.
+_NAME_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.TableAlias: ("this", "columns"),
+    exp.Alias: ("alias",),
+    exp.ColumnDef: ("this",),
+    exp.Join: ("using",),
+    exp.PrimaryKey: ("expressions",),
+}
+PARTS = {kind: frozenset(parts.split()) for kind, parts in _READ.items()}
+
+_CLAUSES = ("from_", "where", "group", "having", "order")
 _NAMES = {
+    "from_": "FROM",
+    "group": "GROUP BY",
+    "order": "ORDER BY",
     "windows": "WINDOW",
     "laterals": "LATERAL VIEW",
     "sample": "TABLESAMPLE",
@@ -15,6 +82,7 @@ _NAMES = {
     "offset": "OFFSET",
     "when": "time travel",
     "version": "time travel",
+    "system_time": "time travel",
     "db": "a schema name",
     "catalog": "a catalog name",
     "sort": "SORT BY",
@@ -25,29 +93,116 @@ _NAMES = {
     "grouping_sets": "GROUPING SETS",
     "totals": "WITH TOTALS",
     "all": "GROUP BY ALL",
+    "key_expressions": "USING KEY",
+    "search": "SEARCH or CYCLE",
+    "cycle": "SEARCH or CYCLE",
+    "with_": "WITH in this place",
+    "by_name": "BY NAME",
+    "overwrite": "INSERT OVERWRITE",
+    "field": "IN without parentheses",
+    "kind": "SELECT AS STRUCT or VALUE",
+    "hint": "a hint in a comment",
+    "hints": "a hint",
+    "on": "DISTINCT ON",
+    "options": "an option of the key",
+    "desc": "an order of the key",
+    "locks": "FOR UPDATE",
+    "materialized": "MATERIALIZED in WITH",
+    "expressions": "a list in this place",
+    "position": "a position in this place",
+    "this": "ORDER BY in a call",
+    "zone": "AT TIME ZONE",
+    "decimals": "a number of decimals in this function",
+    "source": "TABLE in this place",
+    "tables": "DELETE without FROM",
 }
+_WINDOW = "join with a GROUP BY of the same rows"
+_NO_ORDER = "a view has no order"
+_UNIONS = "a UNION ALL of several GROUP BY says the same"
+_RECURSION = "the recursion is a set of rows, and ends when nothing new comes"
 _HINTS = {
-    "windows": "join with a GROUP BY of the same rows",
-    "qualify": "join with a GROUP BY of the same rows",
+    "windows": _WINDOW,
+    "qualify": _WINDOW,
     "laterals": "keep the elements in a table of their own, with a row for each",
-    "sort": "a view has no order",
-    "cluster": "a view has no order",
-    "rollup": "a UNION ALL of several GROUP BY says the same",
-    "cube": "a UNION ALL of several GROUP BY says the same",
-    "grouping_sets": "a UNION ALL of several GROUP BY says the same",
+    "sort": _NO_ORDER,
+    "cluster": _NO_ORDER,
+    "rollup": _UNIONS,
+    "cube": _UNIONS,
+    "grouping_sets": _UNIONS,
     "all": "name the columns: GROUP BY a, b",
     "except_": "name the columns that you want",
+    "db": "a database has one list of names; use a plain one",
+    "catalog": "a database has one list of names; use a plain one",
+    "partition": "write the value into the rows themselves",
+    "key_expressions": _RECURSION,
+    "search": _RECURSION,
+    "cycle": _RECURSION,
+    "overwrite": "DELETE FROM the table first",
+    "by_name": "name the columns in the order in which they are wanted",
+    "field": "write IN (SELECT ... FROM ...) or IN (a, b)",
+    "kind": "name the columns",
+    "tables": "write DELETE FROM name WHERE ...",
+    "where": "DELETE FROM the table first",
+    "source": "write SELECT * FROM name",
+    "using": "write WHERE ... IN (SELECT ... FROM ...)",
+    "with_": "write it directly before the SELECT that reads it",
+    "hint": "leave it out: the order of joins is found from the data",
 }
+
+
+def refuse_unread(tree: exp.Expr, source: SourceText) -> None:
+    """Refuse the first part of the statement that is there and not read, or that is needed and not there."""
+    for node in tree.walk():
+        if any(node.args.get(part) is None for part in node.required_args):
+            raise ArityError("something is missing here", span=span_of(node, source))
+        if (read := PARTS.get(type(node))) is not None:
+            _refuse(node, read, source)
+        if isinstance(node, exp.Select):
+            _check_clauses(node, source)
+        elif isinstance(node, exp.Identifier):
+            _check_name(node, source)
+        for part in _NAME_PARTS.get(type(node), ()):
+            given = node.args.get(part)
+            for name in given if isinstance(given, list) else [given]:
+                if name is not None and not isinstance(name, exp.Identifier):
+                    raise UnsupportedError("this cannot be a name", span=span_of(name, source))
+
+
+def _check_clauses(select: exp.Select, source: SourceText) -> None:
+    """The parser takes clauses in any order, and no columns."""
+    if not select.expressions:
+        raise ParseError("SELECT needs a column", span=span_of(select, source), hint="name columns, or write *")
+    there = [clause for clause, value in select.args.items() if clause in _CLAUSES and value is not None]
+    for first, second in pairwise(there):
+        if _CLAUSES.index(first) > _CLAUSES.index(second):
+            names = [_NAMES.get(clause, clause.upper()) for clause in (second, first)]
+            raise ParseError(f"{names[0]} belongs before {names[1]}", span=span_of(select.args[second], source))
+
+
+def _check_name(name: exp.Identifier, source: SourceText) -> None:
+    """The parser takes a text for a name, as other systems do."""
+    span = span_of(name, source)
+    if not name.name:
+        raise ParseError("a name cannot be empty", span=span)
+    if name.args.get("quoted") and span is not None and span.text[:1] in ("'", '"'):
+        raise ParseError(f"{span.text} is a text, and no name", span=span, hint=f"write `{name.name}`")
 
 
 def refuse_extras(lowering: Lowering, node: exp.Expr, *handled: str) -> None:
     """Refuse the first part of the node that is present and not among those handled."""
+    _refuse(node, handled, lowering.source)
+
+
+def _refuse(node: exp.Expr, read: frozenset[str] | tuple[str, ...], source: SourceText) -> None:
     for name, value in node.args.items():
-        if name in handled or value is None or value is False or value == []:
+        if name in read or value is None or value is False or value == []:
             continue
         inner = value[0] if isinstance(value, list) else value
-        place = inner if isinstance(inner, exp.Expr) else node
-        what = _NAMES.get(name, name.replace("_", " ").strip().upper())
-        raise UnsupportedError(
-            f"{what} is not supported", span=lowering.span(place) or lowering.span(node), hint=_HINTS.get(name)
+        has_place = isinstance(inner, exp.Expr) and not isinstance(inner, exp.Hint)
+        place = span_of(inner if has_place else node, source) or span_of(node, source)
+        what = (
+            "REPLACE WHERE"
+            if isinstance(node, exp.Insert) and name == "where"
+            else _NAMES.get(name, name.replace("_", " ").strip().upper())
         )
+        raise UnsupportedError(f"{what} is not supported", span=place, hint=_HINTS.get(name))

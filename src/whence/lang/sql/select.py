@@ -8,28 +8,23 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import UnknownNameError, UnsupportedError
-from whence.lang.sql.block import Block, Entry, rename
-from whence.lang.sql.calls import AGGREGATE_SYNONYMS
+from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
 from whence.lang.sql.expressions import translate
-from whence.lang.sql.grouping import Grouped, aggregate_calls, to_aggregate
+from whence.lang.sql.groups import Grouped, aggregate_calls, to_aggregate
 from whence.lang.sql.joins import add_from
-from whence.lang.sql.lowering import Draft, Lowering, Output
-from whence.lang.sql.refuse import refuse_extras
+from whence.lang.sql.lowering import Lowering, Output, QueryDraft
+from whence.lang.sql.order_by import check_groups, check_rows
 from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Constant, Term, Variable, variables
-
-HANDLED = ("expressions", "from_", "joins", "where", "group", "having", "distinct", "with_", "order", "limit", "kind")
+from whence.model.terms import Aggregate, Constant, Term, Variable, variable_names
 
 
-def draft_select(lowering: Lowering, select: exp.Select, block: Block) -> Draft:
+def draft_select(lowering: Lowering, select: exp.Select, block: Block, orders: Sequence[exp.Order] = ()) -> QueryDraft:
     """The SELECT's rows and columns, collected in the (new) block."""
-    refuse_extras(lowering, select, *HANDLED)
     distinct = select.args.get("distinct")
-    if distinct is not None:
-        refuse_extras(lowering, distinct)
     span = lowering.span(select)
+    block.aliases = frozenset(item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias))
     add_from(lowering, block, select)
     where = select.args.get("where")
     if where is not None:
@@ -40,20 +35,24 @@ def draft_select(lowering: Lowering, select: exp.Select, block: Block) -> Draft:
     calls = [c for item in (*(i for i, _ in items), having) if item is not None for c in aggregate_calls(item)]
     if not (calls or group is not None or having is not None):
         outputs = [_output(lowering, block, node, entry, i) for i, (node, entry) in enumerate(items)]
-        return Draft(block, outputs, distinct=distinct is not None, span=span, single=_one_row(lowering, block))
-    draft = _draft_groups(lowering, select, block, [node for node, _ in items], calls)
+        check_rows(lowering, orders, block, [node for node, _ in items], distinct=distinct is not None)
+        return QueryDraft(block, outputs, distinct=distinct is not None, span=span, single=_one_row(lowering, block))
+    draft = _draft_groups(lowering, select, block, [node for node, _ in items], calls, orders)
     return replace(draft, distinct=draft.distinct or distinct is not None, span=span)
 
 
-def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[exp.Expr, Entry | None]]:
+def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[exp.Expr, ColumnEntry | None]]:
     """The select list with every * written out."""
-    items: list[tuple[exp.Expr, Entry | None]] = []
+    items: list[tuple[exp.Expr, ColumnEntry | None]] = []
     for node in select.expressions:
         star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
         if not isinstance(star, exp.Star):
             items.append((node, None))
             continue
-        refuse_extras(lowering, star)
+        if isinstance(node, exp.Column) and node.args.get("db") is not None:
+            raise UnsupportedError(
+                "a schema name before .* is not supported", span=lowering.span(node), hint=f"write {node.table}.*"
+            )
         table = node.table if isinstance(node, exp.Column) else None
         found = (
             [e for e in block.scope if (e.table or "").lower() == table.lower()]
@@ -67,7 +66,7 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
     return items
 
 
-def _output(lowering: Lowering, block: Block, node: exp.Expr, entry: Entry | None, at: int) -> Output:
+def _output(lowering: Lowering, block: Block, node: exp.Expr, entry: ColumnEntry | None, at: int) -> Output:
     span = lowering.span(node)
     if entry is not None:
         return Output(entry.column, entry.term, span)
@@ -90,11 +89,17 @@ def _named(node: exp.Expr, term: Term, span: Span | None, at: int) -> Output:
 
 
 def _draft_groups(
-    lowering: Lowering, select: exp.Select, block: Block, items: list[exp.Expr], calls: list[exp.Expr]
-) -> Draft:
+    lowering: Lowering,
+    select: exp.Select,
+    block: Block,
+    items: list[exp.Expr],
+    calls: list[exp.Expr],
+    orders: Sequence[exp.Order],
+) -> QueryDraft:
     if any(isinstance(i, exp.Star) or (isinstance(i, exp.Column) and isinstance(i.this, exp.Star)) for i in items):
         raise UnsupportedError("SELECT * cannot be grouped", span=lowering.span(select), hint="name the columns")
     groups = _group_terms(lowering, select, block, items)
+    check_groups(lowering, orders, block, items, groups)
     having = select.args.get("having")
     aggregates = list(dict.fromkeys(to_aggregate(lowering, block, call) for call in calls))
     if not groups and not aggregates:
@@ -104,16 +109,16 @@ def _draft_groups(
     if direct is not None:
         nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
         # Groups without an aggregate are just the different ones.
-        return Draft(block, direct, distinct=not aggregates, single=not groups, when_empty=nothing)
+        return QueryDraft(block, direct, distinct=not aggregates, single=not groups, when_empty=nothing)
 
     leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
     computed = [Output(a.function, a, given=False) for a in aggregates]
     if having is not None and not groups and block.free:
         # HAVING is asked of the group of nothing, too.
         nothing = tuple(_of_nothing(lowering, block, a) for a in aggregates)
-        table = lowering.complete(Draft(block, computed), "grouped", nothing)
+        table = lowering.complete(QueryDraft(block, computed), "grouped", nothing)
     else:
-        parts = [Draft(block, [*leading, *computed])]
+        parts = [QueryDraft(block, [*leading, *computed])]
         table = lowering.emit(lowering.fresh_name("grouped"), parts, distinct=not aggregates)
     grouped = Grouped(block)
     terms = lowering.read(grouped, table, None)
@@ -129,14 +134,13 @@ def _draft_groups(
     if not groups and having is None:
         defaults = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
         empty = tuple(_substitute(o.term, defaults, o.span) for o in outputs) if table.free else ()
-    return Draft(grouped, outputs, single=not groups, when_empty=empty)
+    return QueryDraft(grouped, outputs, single=not groups, when_empty=empty)
 
 
 def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]) -> list[Term]:
     group = select.args.get("group")
     if group is None:
         return []
-    refuse_extras(lowering, group, "expressions")
     terms = []
     for node in group.expressions:
         if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
@@ -175,7 +179,7 @@ def _direct(lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups:
     outputs, seen = [], set()
     for at, node in enumerate(items):
         inner = node.unalias().unnest()
-        if _is_aggregate(inner):
+        if aggregate_calls(inner) == [inner]:
             term: Term = to_aggregate(lowering, block, inner)
         elif aggregate_calls(inner) or inner.find(exp.Query) is not None:
             return None
@@ -187,11 +191,6 @@ def _direct(lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups:
             seen.add(group)
         outputs.append(_named(node, term, lowering.span(node), at))
     return outputs if seen == set(groups) else None
-
-
-def _is_aggregate(node: exp.Expr) -> bool:
-    node = node.this if isinstance(node, exp.Filter) else node
-    return isinstance(node, exp.Anonymous) and str(node.this).lower() in AGGREGATE_SYNONYMS
 
 
 def _hint(term: Term, at: int) -> str:
@@ -207,7 +206,7 @@ def _of_nothing(lowering: Lowering, block: Block, term: Term) -> Constant:
 
 
 def _substitute(term: Term, values: Mapping[str, Constant], span: Span | None) -> Term:
-    if not {v.name for v in variables(term)} <= values.keys():
+    if not variable_names([term]) <= values.keys():
         raise UnsupportedError(
             "a correlated subquery's SELECT list may only use aggregates", span=span, hint="compute the rest outside"
         )

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from whence.errors import ArityError, UnsupportedError
-from whence.functions.typing import Typed
-from whence.lang.sql.block import Block, rename, uses
-from whence.lang.sql.lowering import Draft, Lowered, Lowering, Output
+from whence.lang.sql.block import Block, rename
+from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.model import types
 from whence.model.rules import Atom
 from whence.model.span import Span
-from whence.model.terms import Call, Constant, Term, Variable, Wildcard
+from whence.model.terms import Call, Constant, Term, Variable, Wildcard, variable_names
 
 TRUE = Constant(True, types.BOOLEAN)
 FALSE = Constant(False, types.BOOLEAN)
@@ -84,9 +83,11 @@ def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -
     )
     if strict and isinstance(fallback, Constant) and fallback.value is None:
         # Without a value the row is left out anyway.
-        return _read(block, lowering.emit(lowering.fresh_name("scalar"), [draft], distinct=False, span=span), span)
+        found = lowering.emit(lowering.fresh_name("scalar"), [draft], distinct=False, span=span)
+        return lowering.read_in_place(block, found, span)[0]
     always = draft.when_empty is not None and not draft.block.free
-    return _read(block, lowering.complete(draft, "scalar", None if always else (fallback,)), span)
+    completed = lowering.complete(draft, "scalar", None if always else (fallback,))
+    return lowering.read_in_place(block, completed, span)[0]
 
 
 def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Term:
@@ -95,10 +96,7 @@ def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | 
     if draft.when_empty is not None:
         return TRUE
     found = _set_of(lowering, _read_back(lowering, draft).block, "exists", span)
-    yes, no = block.child(), block.child()
-    yes.atoms.append(_import_call(yes, found, span))
-    no.negations.append(_import_call(no, found, span))
-    return _mark(lowering, block, [(yes, TRUE), (no, FALSE)], span)
+    return _truth_mark(lowering, block, found, span)
 
 
 def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> Term:
@@ -106,10 +104,7 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
     draft = _reader(lowering, block, query)
     if not _nullable(lowering, block, row, draft):
         equal = _set_of(lowering, _matching(lowering, row, draft, span), "in", span)
-        yes, no = block.child(), block.child()
-        yes.atoms.append(_import_call(yes, equal, span))
-        no.negations.append(_import_call(no, equal, span))
-        return _mark(lowering, block, [(yes, TRUE), (no, FALSE)], span)
+        return _truth_mark(lowering, block, equal, span)
     values = lowering.emit(lowering.fresh_name("values"), [draft], distinct=True, span=span)
     drafts = _equal_or_unknown(block, lowering, row, values, span)
     doubtful = lowering.emit(lowering.fresh_name("not_in"), drafts, distinct=True, span=span)
@@ -127,7 +122,7 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
 # Parts
 
 
-def _reader(lowering: Lowering, block: Block, query: exp.Expr) -> Draft:
+def _reader(lowering: Lowering, block: Block, query: exp.Expr) -> QueryDraft:
     """The query as a draft whose block holds all of it."""
     draft = lowering.draft(query, block)
     if draft.when_empty is not None and draft.block.free:
@@ -135,11 +130,11 @@ def _reader(lowering: Lowering, block: Block, query: exp.Expr) -> Draft:
     return _read_back(lowering, draft)
 
 
-def _read_back(lowering: Lowering, draft: Draft) -> Draft:
+def _read_back(lowering: Lowering, draft: QueryDraft) -> QueryDraft:
     return lowering.project(draft, "grouped") if draft.aggregated else draft
 
 
-def _matching(lowering: Lowering, row: Sequence[Term], draft: Draft, span: Span | None) -> Block:
+def _matching(lowering: Lowering, row: Sequence[Term], draft: QueryDraft, span: Span | None) -> Block:
     _check_columns(draft, len(row), span)
     inner = draft.block
     for output, term in zip(draft.outputs, row, strict=True):
@@ -149,15 +144,15 @@ def _matching(lowering: Lowering, row: Sequence[Term], draft: Draft, span: Span 
     return inner
 
 
-def _equal(block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None) -> Draft:
+def _equal(block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None) -> QueryDraft:
     inner = block.child()
     inner.equate(lowering.read(inner, values, span)[0], inner.import_term(row[0]), span)
-    return Draft(inner, [])
+    return QueryDraft(inner, [])
 
 
 def _equal_or_unknown(
     block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None
-) -> list[Draft]:
+) -> list[QueryDraft]:
     """What may not be called NOT IN: equal to a value; not NULL beside a NULL value; NULL beside any value."""
     if len(row) != 1:
         raise UnsupportedError(
@@ -169,23 +164,32 @@ def _equal_or_unknown(
     beside_null.conditions.append(Call("isnull", (value,)))
     null.conditions.append(Call("isnull", (null.import_term(row[0]),)))
     lowering.read(null, values, span)
-    return [_equal(block, lowering, row, values, span), Draft(beside_null, []), Draft(null, [])]
+    return [_equal(block, lowering, row, values, span), QueryDraft(beside_null, []), QueryDraft(null, [])]
 
 
-def _nullable(lowering: Lowering, block: Block, row: Sequence[Term], draft: Draft) -> bool:
+def _nullable(lowering: Lowering, block: Block, row: Sequence[Term], draft: QueryDraft) -> bool:
     return any(lowering.typed(term, block).nullable for term in row) or any(
         lowering.typed(o.term, draft.block).nullable for o in draft.outputs
     )
 
 
 def _mark(lowering: Lowering, block: Block, cases: list[tuple[Block, Constant]], span: Span | None) -> Term:
-    drafts = [Draft(inner, [Output("mark", value)]) for inner, value in cases]
-    return _read(block, lowering.emit(lowering.fresh_name("mark"), drafts, distinct=True, span=span), span)
+    drafts = [QueryDraft(inner, [Output("mark", value)]) for inner, value in cases]
+    marks = lowering.emit(lowering.fresh_name("mark"), drafts, distinct=True, span=span)
+    return lowering.read_in_place(block, marks, span)[0]
+
+
+def _truth_mark(lowering: Lowering, block: Block, found: Lowered, span: Span | None) -> Term:
+    """TRUE where the relation has a row for the outer values, FALSE elsewhere."""
+    yes, no = block.child(), block.child()
+    yes.atoms.append(_import_call(yes, found, span))
+    no.negations.append(_import_call(no, found, span))
+    return _mark(lowering, block, [(yes, TRUE), (no, FALSE)], span)
 
 
 def _set_of(lowering: Lowering, inner: Block, hint: str, span: Span | None) -> Lowered:
     """The outer values for which the inner block has a row."""
-    return lowering.emit(lowering.fresh_name(hint), [Draft(inner, [], span=span)], distinct=True, span=span)
+    return lowering.emit(lowering.fresh_name(hint), [QueryDraft(inner, [], span=span)], distinct=True, span=span)
 
 
 def _call(lowered: Lowered, span: Span | None) -> Atom:
@@ -199,15 +203,7 @@ def _import_call(block: Block, lowered: Lowered, span: Span | None) -> Atom:
     return Atom(atom.relation, tuple(block.import_term(t) for t in atom.terms), span=span)
 
 
-def _read(block: Block, lowered: Lowered, span: Span | None) -> Variable:
-    """The last column of the relation, joined to the outer block."""
-    column = lowered.columns[-1]
-    value = block.fresh(column.name, Typed(column.type, column.nullable), span)
-    block.atoms.append(Atom(lowered.relation.name, (*(Variable(n) for n in lowered.free), value), span=span))
-    return value
-
-
-def _check_columns(draft: Draft, wanted: int, span: Span | None) -> None:
+def _check_columns(draft: QueryDraft, wanted: int, span: Span | None) -> None:
     if len(draft.outputs) != wanted:
         raise ArityError(f"this subquery has {len(draft.outputs)} columns where {wanted} can be used", span=span)
 
@@ -236,7 +232,7 @@ def _plain_atom(lowering: Lowering, outer: Block, inner: Block) -> Atom | None:
             not isinstance(column, Variable)
             or column.name in given
             or column.name in theirs
-            or not uses(value) <= theirs.keys()
+            or not variable_names([value]) <= theirs.keys()
         ):
             return None
         if names.count(column.name) != 1:

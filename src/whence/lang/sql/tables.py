@@ -8,11 +8,11 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.lang.sql.literals import to_microseconds, to_number_of_rows, to_type
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.types import to_microseconds, to_number_of_rows, to_type
+from whence.model.program import CreateTable
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive
-from whence.model.span import Source, Span
-from whence.model.statements import CreateTable
+from whence.model.span import SourceText, Span
 
 # Values by name, with their places.
 Properties: TypeAlias = dict[str, tuple[str, Span | None]]
@@ -22,7 +22,7 @@ PROPERTIES = ("ttl", "ttl_column", "window_rows", "window_partition", "source")
 _NAMES = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*\Z)")
 
 
-def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
+def create_table(node: exp.Create, source: SourceText, span: Span) -> CreateTable:
     """The table's schema. A key makes it a set, and its columns NOT NULL."""
     schema = node.this
     if node.args.get("replace"):
@@ -56,6 +56,8 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
                 raise UnsupportedError(
                     f"{part.sql('spark')} is not supported in CREATE TABLE", span=span_of(part, source)
                 )
+    if not columns:
+        raise UnsupportedError("a table needs a column", span=span_of(schema, source))
     key_names = _key(keys, columns, source)
     columns = [Column(c.name, c.type, c.nullable and c.name not in key_names, span=c.span) for c in columns]
     properties, partition = _properties(node, columns, source)
@@ -76,7 +78,7 @@ def create_table(node: exp.Create, source: Source, span: Span) -> CreateTable:
     return CreateTable(relation, bool(node.args.get("exists")), span=span)
 
 
-def _key(keys: list[list[exp.Expr]], columns: list[Column], source: Source) -> tuple[str, ...]:
+def _key(keys: list[list[exp.Expr]], columns: list[Column], source: SourceText) -> tuple[str, ...]:
     if len(keys) > 1:
         raise UnsupportedError(
             "a table has one PRIMARY KEY",
@@ -113,7 +115,7 @@ def _unquoted(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") and name.endswith("`") else name
 
 
-def table_name(node: exp.Expr, source: Source) -> str:
+def table_name(node: exp.Expr, source: SourceText) -> str:
     if not isinstance(node, exp.Table) or node.args.get("db") is not None:
         raise UnsupportedError(
             "a name with a schema is not supported", span=span_of(node, source), hint="use a plain name"
@@ -123,12 +125,15 @@ def table_name(node: exp.Expr, source: Source) -> str:
     return node.name
 
 
-def _column(node: exp.ColumnDef, source: Source) -> tuple[Column, bool]:
+def _column(node: exp.ColumnDef, source: SourceText) -> tuple[Column, bool]:
     span = span_of(node.this, source)
     if node.args.get("kind") is None:
         raise UnsupportedError(f"column {node.name!r} has no type", span=span, hint=f"write {node.name} STRING")
     nullable, is_key = True, False
-    for constraint in node.args.get("constraints") or ():
+    constraints = node.args.get("constraints") or ()
+    if len({type(constraint.kind) for constraint in constraints}) < len(constraints):
+        raise DuplicateNameError(f"column {node.name!r} has the same kind of constraint twice", span=span)
+    for constraint in constraints:
         match constraint.kind:
             case exp.NotNullColumnConstraint() as kind:
                 nullable = bool(kind.args.get("allow_null"))
@@ -149,7 +154,7 @@ def _check_new(column: Column, columns: list[Column]) -> None:
             )
 
 
-def _known(node: exp.Expr, columns: list[Column], source: Source) -> str:
+def _known(node: exp.Expr, columns: list[Column], source: SourceText) -> str:
     return _find(node.name, columns, span_of(node, source))
 
 
@@ -160,17 +165,19 @@ def _find(name: str, columns: list[Column], span: Span | None) -> str:
     raise UnknownNameError(f"unknown column {name!r}", span=span, hint=did_you_mean(name, [c.name for c in columns]))
 
 
-def _properties(node: exp.Create, columns: list[Column], source: Source) -> tuple[Properties, str | None]:
+def _properties(node: exp.Create, columns: list[Column], source: SourceText) -> tuple[Properties, str | None]:
     found: Properties = {}
     partition = None
     for part in node.args["properties"].expressions if node.args.get("properties") else ():
         span = span_of(part, source)
         match part:
+            case exp.PartitionedByProperty() if partition is not None:
+                raise DuplicateNameError("PARTITIONED BY comes twice", span=span)
             case exp.PartitionedByProperty():
-                names = [_known(e, columns, source) for e in part.this.expressions]
-                if len(names) != 1:
-                    raise UnsupportedError("a table is partitioned by one column", span=span)
-                partition = names[0]
+                names = part.this.expressions
+                if len(names) != 1 or not isinstance(names[0], exp.Identifier):
+                    raise UnsupportedError("a table is partitioned by one of its columns", span=span)
+                partition = _known(names[0], columns, source)
             case exp.Property() if type(part) is exp.Property:
                 name = part.this.name if isinstance(part.this, exp.Expr) else str(part.this)
                 value = part.args["value"]
@@ -180,6 +187,8 @@ def _properties(node: exp.Create, columns: list[Column], source: Source) -> tupl
                         span=span,
                         hint=did_you_mean(name, PROPERTIES) or f"table properties are {', '.join(PROPERTIES)}",
                     )
+                if name.lower() in found:
+                    raise DuplicateNameError(f"the property {name!r} comes twice", span=span)
                 found[name.lower()] = (value.name, span_of(value, source) or span)
             case exp.SchemaCommentProperty():
                 pass

@@ -6,29 +6,28 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import UnsupportedError
+from whence.errors import TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
-from whence.lang.sql.column_lists import renamed
-from whence.lang.sql.known import Known
+from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.query import draft_parts
 from whence.lang.sql.tables import table_name
-from whence.model.program import Program
+from whence.model.program import CreateView, Program
 from whence.model.rules import Atom, Literal, Negation, Rule
-from whence.model.span import Source, Span
-from whence.model.statements import CreateView
+from whence.model.span import SourceText, Span
 from whence.model.terms import Variable
+from whence.model.types import NULL, Type, has_null
 
 
-def create_view(node: exp.Create, known: Known, source: Source, span: Span) -> CreateView:
+def create_view(node: exp.Create, known: KnownRelations, source: SourceText, span: Span) -> CreateView:
     """The view's relation and rules, auxiliary ones first."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     name = table_name(target, source)
     materialized = False
     for part in node.args["properties"].expressions if node.args.get("properties") else ():
         if not isinstance(part, exp.MaterializedProperty):
-            text = part.sql("spark") or part.key
+            text = "TBLPROPERTIES" if type(part) is exp.Property else part.sql("spark") or part.key
             raise UnsupportedError(
                 f"{text} is not supported in CREATE VIEW", span=span_of(part, source) or span_of(target, source)
             )
@@ -38,9 +37,12 @@ def create_view(node: exp.Create, known: Known, source: Source, span: Span) -> C
     columns = node.this.expressions if isinstance(node.this, exp.Schema) else []
     for column in columns:
         if not isinstance(column, exp.Identifier):
-            raise UnsupportedError("columns of a view are given without types", span=span_of(column, source))
+            raise UnsupportedError("columns of a view are given by their names alone", span=span_of(column, source))
+    if node.args.get("replace") and node.args.get("exists"):
+        raise UnsupportedError("OR REPLACE and IF NOT EXISTS exclude each other", span=span_of(target, source))
     lowering = start(name, known, source)
     define(lowering, node.expression, [c.name for c in columns], span_of(target, source))
+    _check_types(lowering)
     return CreateView(
         name,
         lowering.program(),
@@ -52,7 +54,23 @@ def create_view(node: exp.Create, known: Known, source: Source, span: Span) -> C
     )
 
 
-def start(view: str, known: Known, source: Source) -> Lowering:
+def _check_types(lowering: Lowering) -> None:
+    """A column that is always NULL has no type that could be stored, or that another view could compute with."""
+    for relation in lowering.made.values():
+        for column in relation.columns:
+            if has_null(column.type):
+                raise TypeMismatchError(
+                    f"the type of column {column.name!r} cannot be told: it is {_always(column.type)}",
+                    span=column.span,
+                    hint="give the NULL a type: CAST(NULL AS STRING)",
+                )
+
+
+def _always(kind: Type) -> str:
+    return "always NULL" if kind == NULL else "an array without any value"
+
+
+def start(view: str, known: KnownRelations, source: SourceText) -> Lowering:
     return Lowering(view, source, known, draft_parts)
 
 
@@ -60,7 +78,7 @@ def define(lowering: Lowering, query: exp.Expr, columns: list[str], span: Span |
     """Lower the query into the relation that the lowering is for."""
     top = Block.top({})
     drafts, distinct = draft_parts(lowering, query, top)
-    drafts[0] = renamed(drafts[0], columns, span)
+    drafts[0] = drafts[0].renamed(columns, span)
     lowering.emit(lowering.view, drafts, distinct=distinct, span=span)
     while (copied := _copied(lowering)) is not None:
         _take_place(lowering, copied)
@@ -102,7 +120,7 @@ def _take_place(lowering: Lowering, old: str) -> None:
     ]
 
 
-def lower_query(name: str, query: exp.Expr, known: Known, source: Source) -> Program:
+def lower_query(name: str, query: exp.Expr, known: KnownRelations, source: SourceText) -> Program:
     """A query that is not kept, as a program whose last relation holds its rows."""
     lowering = start(name, known, source)
     define(lowering, query, [], span_of(query, source))

@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from whence.errors import UnsupportedError
-from whence.functions.typing import common_type
-from whence.lang.sql.order import is_recursive
-from whence.lang.sql.types import to_duration
-from whence.lang.sql.write_terms import constant_sql, name_sql, term_sql
-from whence.model.catalog import Catalog
-from whence.model.program import Program
+from whence.functions.types import common_type
+from whence.lang.sql.finish import is_recursive
+from whence.lang.sql.write_terms import name_sql, term_sql
+from whence.model.program import (
+    Catalog,
+    CreateTable,
+    CreateView,
+    DeleteWhere,
+    Drop,
+    InsertQuery,
+    InsertValues,
+    Program,
+    Statement,
+)
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
-from whence.model.schema import AUXILIARY_MARK, Relation
-from whence.model.statements import CreateTable, CreateView, DeleteWhere, Drop, InsertQuery, InsertValues, Statement
+from whence.model.schema import AUXILIARY_MARK, Column, Relation, duration_text
 from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard
 from whence.model.terms import variables as variables_of
 from whence.model.types import STRING, Type
@@ -54,7 +61,7 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
             return f"DROP {kind}{' IF EXISTS' if if_exists else ''} {name_sql(name)}"
         case InsertValues(relation=name, rows=rows):
             columns_ = schemas[name].columns
-            values = (", ".join(constant_sql(v, c.type) for v, c in zip(row, columns_, strict=True)) for row in rows)
+            values = (", ".join(c.type.sql_constant(v) for v, c in zip(row, columns_, strict=True)) for row in rows)
             return f"INSERT INTO {name_sql(name)} VALUES\n  " + ",\n  ".join(f"({v})" for v in values)
         case InsertQuery(relation=name, query=query):
             return f"INSERT INTO {name_sql(name)}\n{_query(query, schemas)}"
@@ -73,7 +80,7 @@ def _table(statement: CreateTable) -> str:
         text += f" PARTITIONED BY ({name_sql(relation.partition)})"
     properties = list(relation.properties)
     if relation.ttl is not None:
-        properties.append(("ttl", to_duration(relation.ttl.microseconds)))
+        properties.append(("ttl", duration_text(relation.ttl.microseconds)))
         if relation.ttl.column is not None:
             properties.append(("ttl_column", relation.ttl.column))
     if relation.window is not None:
@@ -81,7 +88,7 @@ def _table(statement: CreateTable) -> str:
         if relation.window.partition:
             properties.append(("window_partition", ", ".join(map(name_sql, relation.window.partition))))
     if properties:
-        pairs = ", ".join(f"{constant_sql(k, STRING)} = {constant_sql(v, STRING)}" for k, v in properties)
+        pairs = ", ".join(f"{STRING.sql_constant(k)} = {STRING.sql_constant(v)}" for k, v in properties)
         text += f" TBLPROPERTIES ({pairs})"
     return text
 
@@ -153,19 +160,11 @@ class _RuleWriter:
     def table(self, name: str) -> str:
         return name_sql(self.names.get(name, name))
 
-    def nullable(self, relation: str, at: int) -> bool:
-        schema = self.schemas.get(relation)
-        return schema is None or schema.columns[at].nullable
-
-    def type(self, relation: str, at: int) -> Type | None:
-        schema = self.schemas.get(relation)
-        return None if schema is None else schema.columns[at].type
-
-    def column(self, relation: str, at: int) -> str:
+    def column(self, relation: str, at: int) -> Column:
         schema = self.schemas.get(relation)
         if schema is None:
             raise UnsupportedError(f"the columns of {relation!r} are not known")
-        return name_sql(schema.columns[at].name)
+        return schema.columns[at]
 
 
 class _Body:
@@ -187,7 +186,7 @@ class _Body:
             if isinstance(t, Variable)
         }
         places = [(t.name, a.relation, i) for a in atoms for i, t in enumerate(a.terms) if isinstance(t, Variable)]
-        never_null = guarded | {name for name, relation, i in places if not writer.nullable(relation, i)}
+        never_null = guarded | {name for name, relation, i in places if not writer.column(relation, i).nullable}
         for number, atom in enumerate(atoms, start=1):
             name = f"{alias}{number}" if alias else ""
             self.tables.append(f"{writer.table(atom.relation)} {name}".strip())
@@ -200,7 +199,7 @@ class _Body:
 
     def _match(self, atom: Atom, prefix: str, never_null: set[str]) -> None:
         for at, term in enumerate(atom.terms):
-            here = f"{prefix}{self.writer.column(atom.relation, at)}"
+            here = f"{prefix}{name_sql(self.writer.column(atom.relation, at).name)}"
             match term:
                 case Wildcard():
                     pass
@@ -216,8 +215,8 @@ class _Body:
     def _prefer_widest(self, places: list[tuple[str, str, int]]) -> None:
         """A variable over columns of different types has the widest of them, and is written as that column."""
         for name, options in self.occurrences.items():
-            types = [self.writer.type(relation, at) for n, relation, at in places if n == name]
-            widest = common_type([t for t in types if t is not None])
+            types = [self.writer.column(relation, at).type for n, relation, at in places if n == name]
+            widest = common_type(types)
             self.types[name] = widest
             self.columns[name] = next((o for o, t in zip(options, types, strict=True) if t == widest), options[0])
 
@@ -253,7 +252,7 @@ class _Body:
                 self.conditions.append(term_sql(Call(op, (left, right)), self.columns, 2))
 
     def _equal(self, atom: Atom, at: int, term: Term, alias: str) -> str:
-        same_type = isinstance(term, Variable) and self.types.get(term.name) == self.writer.type(atom.relation, at)
-        plain = same_type and not self.writer.nullable(atom.relation, at)
-        column = f"{alias}.{self.writer.column(atom.relation, at)}"
-        return f"{column} {'=' if plain else '<=>'} {term_sql(term, self.columns, 5)}"
+        column = self.writer.column(atom.relation, at)
+        same_type = isinstance(term, Variable) and self.types.get(term.name) == column.type
+        sign = "=" if same_type and not column.nullable else "<=>"
+        return f"{alias}.{name_sql(column.name)} {sign} {term_sql(term, self.columns, 5)}"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 
 from sqlglot.tokens import Tokenizer
 
 from whence.errors import UnsupportedError
 from whence.model import types
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable
-from whence.model.types import ArrayType, DecimalType, Type, Value
 
 # How tightly an operator binds; operands that bind less tightly get parentheses.
 _LEVELS = {
@@ -55,7 +52,7 @@ def term_sql(term: Term, variables: Mapping[str, str], level: int = 0) -> str:
         case Variable(name=name):
             return variables[name]
         case Constant(value=value, type=type_):
-            return constant_sql(value, type_)
+            return type_.sql_constant(value)
         case Cast(term=inner, type=type_):
             return f"CAST({sub(inner, 0)} AS {type_})"
         case Aggregate(function=function, argument=argument, distinct=distinct):
@@ -75,6 +72,10 @@ def _call(function: str, arguments: tuple[Term, ...], sub: Callable[[Term, int],
     match function, arguments:
         case "not", (inner,):
             return level, f"NOT {sub(inner, level + 1)}"
+        case "extract_second", (inner,):
+            return _PRIMARY, f"EXTRACT(SECOND FROM {sub(inner, 0)})"
+        case "+", (inner,):
+            return 8, f"+ {sub(inner, _PRIMARY)}"
         case "-", (inner,):
             # A constant in parentheses is not read as a negative constant.
             return 8, f"- ({sub(inner, 0)})" if isinstance(inner, Constant) else f"- {sub(inner, _PRIMARY)}"
@@ -88,13 +89,9 @@ def _call(function: str, arguments: tuple[Term, ...], sub: Callable[[Term, int],
             return _PREDICATE, f"{sub(inner, _PREDICATE + 1)} IS NOT NULL"
         case "in", (value, *members):
             return _PREDICATE, f"{sub(value, _PREDICATE + 1)} IN ({', '.join(sub(m, 0) for m in members)})"
-        case "like", (value, pattern):
-            return _PREDICATE, f"{sub(value, _PREDICATE + 1)} LIKE {sub(pattern, _PREDICATE + 1)}"
-        case "like", (value, pattern, escape):
-            return (
-                _PREDICATE,
-                f"{sub(value, _PREDICATE + 1)} LIKE {sub(pattern, _PREDICATE + 1)} ESCAPE {sub(escape, _PRIMARY)}",
-            )
+        case "like", (value, pattern, *escape):
+            last = f" ESCAPE {sub(escape[0], _PRIMARY)}" if escape else ""
+            return _PREDICATE, f"{sub(value, _PREDICATE + 1)} LIKE {sub(pattern, _PREDICATE + 1)}{last}"
         case "if", (_, _, _):
             return _PRIMARY, _case(Call("if", arguments), sub)
         case "add_interval", (
@@ -129,39 +126,3 @@ def _interval(months: int, days: int, microseconds: int) -> str | None:
         unit, size = next((u, s) for u, s in _MICROSECONDS_PER.items() if microseconds % s == 0)
         return f"INTERVAL '{microseconds // size}' {unit}"
     return f"INTERVAL '{days}' DAY"
-
-
-def constant_sql(value: Value, type_: Type) -> str:
-    """A constant that reads back with exactly this type."""
-    if value is None:
-        return "NULL" if type_ == types.NULL else f"CAST(NULL AS {type_})"
-    match type_:
-        case types.STRING:
-            return _text(str(value))
-        case types.BOOLEAN:
-            return "TRUE" if value else "FALSE"
-        case types.DATE | types.TIMESTAMP:
-            assert isinstance(value, datetime.date)
-            return f"{type_} '{value.isoformat(' ') if isinstance(value, datetime.datetime) else value.isoformat()}'"
-        case types.BIGINT if isinstance(value, int) and -(2**31) <= value < 2**31:
-            return f"CAST({value} AS BIGINT)"
-        case types.DOUBLE:
-            text = repr(value)
-            return text if "e" in text else f"{text}e0"
-        case DecimalType(precision=precision, scale=scale):
-            assert isinstance(value, Decimal)
-            text = f"{value:.{scale}f}"
-            digits = len(re.sub(r"\D", "", text).lstrip("0"))
-            natural = scale > 0 and max(digits, scale) == precision
-            return text if natural else f"CAST('{text}' AS {type_})"
-        case ArrayType(element=element):
-            assert isinstance(value, tuple)
-            return f"array({', '.join(constant_sql(v, element) for v in value)})"
-    return str(value)
-
-
-def _text(value: str) -> str:
-    escaped = (
-        value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n").replace("\t", "\\t").replace("\r", "\\r")
-    )
-    return f"'{escaped}'"

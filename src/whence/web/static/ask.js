@@ -9,10 +9,12 @@ import { on, state } from "./store.js";
 import { table } from "./table.js";
 import { during, nothing } from "./trouble.js";
 import { sideBySide } from "./whatif.js";
-import { amount, fact } from "./words.js";
+import { CONVENTION } from "./value.js";
+import { allRows, completeRow } from "./supposed.js";
+import { amount, cut, fact } from "./words.js";
 
 const KINDS = [
-  { kind: "why", word: "Why?", help: "Why is a row in a view? An empty field stands for any value." },
+  { kind: "why", word: "Why?", help: "Why is a row in a view?" },
   { kind: "why-not", word: "Why not?", help: "Why is a row not in a view, and what is missing for it?" },
   { kind: "what-if", word: "What if?", help: "What would change if these rows came or went? Nothing is changed by asking." },
   { kind: "impact", word: "Impact", help: "What depends on a row of a table, and would vanish with it?" },
@@ -110,7 +112,7 @@ function rowForm(kinds, answer) {
   take(choice.value, choice.value === wanted ? current.row : []);
   remember = () => { current = { ...current, relation: choice.value, row: fields.typed() }; };
   return {
-    fields: [h("p", { class: "row" }, choice, fields.place)],
+    fields: [h("div", { class: "row" }, choice, fields.place), convention(CONVENTION)],
     submit: () => answer({ relation: choice.value, row: fields.read() }),
   };
 }
@@ -126,7 +128,7 @@ function sqlForm() {
       sqlText = field.value;
       const answer = await post("query", { sql: field.value });
       const count = answer.more ? `More than ${amount(answer.rows.length, "row")}; these are the first.` : `${amount(answer.rows.length, "row")}.`;
-      return [h("p", {}, count), answer.rows.length ? table(answer.columns, answer.rows, { caption: "The answer" }) : null];
+      return [h("p", {}, count, answer.full ? " No more fit into one answer." : "", ` ${cut(answer.shortened)}`), answer.rows.length ? table(answer.columns, answer.rows, { caption: "The answer" }) : null];
     },
   };
 }
@@ -142,7 +144,7 @@ function changesForm() {
   if (!tables.length) return { fields: [nothing("There is no table whose rows could change.")], submit: async () => null };
 
   const add = (change, relation, row) => {
-    const fields = new RowFields({ empty: "NULL" });
+    const fields = new RowFields();
     const what = h("select", { "aria-label": "What happens to the row" },
       h("option", { value: "delete", selected: change === "delete" }, "delete from"),
       h("option", { value: "insert", selected: change === "insert" }, "insert into"));
@@ -151,16 +153,16 @@ function changesForm() {
     const entry = { what, choice, fields };
     const remove = h("button", { type: "button", class: "quiet", title: "Leave this change out", "aria-label": "Leave this change out",
       onclick: () => { lines.splice(lines.indexOf(entry), 1); entry.place.remove(); } }, "×");
-    entry.place = h("p", { class: "row" }, what, choice, remove, fields.place);
+    entry.place = h("div", { class: "row" }, what, choice, remove, fields.place);
     lines.push(entry);
     list.append(entry.place);
   };
 
-  const read = () => {
+  const read = async () => {
     const changes = { insert: {}, delete: {} };
     for (const { what, choice, fields } of lines) {
-      const values = fields.read();
-      (changes[what.value][choice.value] ??= []).push(values);
+      const rows = what.value === "insert" ? [completeRow(fields)] : await allRows(fields);
+      (changes[what.value][choice.value] ??= []).push(...rows);
     }
     return changes;
   };
@@ -174,13 +176,17 @@ function changesForm() {
   };
   const more = h("button", { type: "button", class: "quiet", onclick: () => add("insert", tables[0].name, []) }, "+ another change");
   return {
-    fields: [list, h("p", {}, more)],
+    fields: [list, convention(`${CONVENTION} All rows with these values are deleted; an inserted row needs every value.`), h("p", {}, more)],
     submit: async () => {
-      const changes = read();
+      const changes = await read();
       const answer = await post("what-if", changes);
       return [sideBySide(answer.relations), state.database.allow_changes && answer.relations.length ? apply(changes) : null].flat();
     },
   };
+}
+
+function convention(words) {
+  return h("p", { class: "convention" }, words);
 }
 
 function apply(changes) {

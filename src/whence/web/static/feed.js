@@ -89,8 +89,8 @@ function rows(part, version) {
   const why = (row) =>
     h("button", { type: "button", class: "quiet", title: "What made this row come or go?", onclick: () => asking(part.relation, row, version) }, "why?");
   const isView = state.byName.get(part.relation)?.kind === "view";
-  const lines = part.rows.map(({ sign, row }) =>
-    h("li", { class: sign === "+" ? "came" : "went" }, `${sign === "+" ? "+" : "−"} ${row.map(written).join(", ")} `, isView ? why(row) : null));
+  const lines = part.rows.map(({ sign, row, whole }) =>
+    h("li", { class: sign === "+" ? "came" : "went" }, `${sign === "+" ? "+" : "−"} ${row.map(written).join(", ")} `, isView && whole ? why(row) : null));
   const more = all - part.rows.length;
   return h("div", { class: "rows" }, h("h3", { class: "mono" }, part.relation), h("ul", {}, ...lines),
     more > 0 ? h("p", {}, `and ${amount(more, "row")} more`) : null);

@@ -5,10 +5,13 @@ import { layout } from "./layers.js";
 import { on, select, state } from "./store.js";
 import { nothing } from "./trouble.js";
 import { signed, size } from "./words.js";
+import { zoomable } from "./zoom.js";
 
 const LONGEST_NAME = 22;
 // Smaller than this part of its size, the drawing scrolls instead.
 const SMALLEST = 0.62;
+// From so many relations on it is fitted into its place, and can be zoomed.
+const MANY = 15;
 
 export function startGraph() {
   on("database", draw);
@@ -33,9 +36,17 @@ function draw({ relations }) {
       s("title", {}, edgeWords(edge)))),
     ...relations.map((relation) => node(relation, places.get(relation.name), low)),
   );
-  drawing.style.minWidth = `${Math.round(width * SMALLEST)}px`;
-  drawing.style.maxWidth = `${width}px`;
-  show(byId("graph"), drawing);
+  const isLarge = relations.length >= MANY;
+  byId("graph").classList.toggle("large", isLarge);
+  if (isLarge) {
+    show(byId("graph"), drawing);
+    show(byId("zoom"), zoomable(drawing, width, height));
+  } else {
+    drawing.style.minWidth = `${Math.round(width * SMALLEST)}px`;
+    drawing.style.maxWidth = `${width}px`;
+    show(byId("graph"), drawing);
+    show(byId("zoom"));
+  }
   mark(state.selected);
   legend(relations);
 }

@@ -10,7 +10,7 @@ const KINDS = {
   rule: ["follows", "This row follows from the rows below it."],
   aggregate: ["aggregate", "This row is made of the rows below it."],
   sum: ["adds up", "This row is there as often as the uses of rules below it say."],
-  member: ["together", "These rows together are one member of the group."],
+  member: ["one member", "These rows together are one member of the group."],
   absent: ["absent", "Nothing like this is there, and that is what is needed."],
   again: ["shown elsewhere", "The steps of this row are shown at another place of this proof."],
   open: ["not followed", "A limit was reached before this row was looked at."],

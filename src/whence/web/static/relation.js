@@ -6,7 +6,8 @@ import { on, state } from "./store.js";
 import { line, table } from "./table.js";
 import { tabs } from "./tabs.js";
 import { during, nothing, problem } from "./trouble.js";
-import { amount, size } from "./words.js";
+import { ValueField, width } from "./value.js";
+import { amount, cut, size } from "./words.js";
 
 const PAGE = 50;
 // A row of filters waits so long for the next letter.
@@ -70,9 +71,10 @@ function rows(place, relation, asking) {
   const note = h("p", { class: "note", role: "status" });
   let offset = 0;
   let asked = 0;
+  let shortened = 0;
   const columns = relation.columns;
   const action = (row) => actions(relation, row, asking);
-  const filters = h("tr", { class: "filters" }, ...columns.map((column) => h("td", {}, filter(column))), h("td", {}));
+  const filters = h("tr", { class: "filters" }, ...columns.map((column) => h("td", { class: width(column) }, filter(column))), h("td", {}));
   const found = table(columns, [], { action, caption: `Rows of ${relation.name}`, filters });
   const lines = found.querySelector("tbody");
   const more = h("button", { type: "button", onclick: () => load() }, "Show more");
@@ -80,16 +82,17 @@ function rows(place, relation, asking) {
 
   function filter(column) {
     let timer;
-    const changed = (event) => {
+    const changed = () => {
       clearTimeout(timer);
       timer = setTimeout(() => {
-        const value = event.target.value;
-        if (value === "") delete where[column.name];
-        else where[column.name] = value === "NULL" && column.nullable ? null : value;
+        const value = field.read();
+        if (value === undefined) delete where[column.name];
+        else where[column.name] = value;
         anew();
       }, PAUSE);
     };
-    return h("input", { type: "search", placeholder: "any", "aria-label": `Only rows where ${column.name} is`, oninput: changed });
+    const field = new ValueField(column, { label: `Only rows where ${column.name} is`, kind: "search", changed });
+    return field.place;
   }
 
   function anew() {
@@ -112,13 +115,14 @@ function rows(place, relation, asking) {
     if (offset === 0) show(lines);
     lines.append(...page.rows.map((row) => line(columns, row, action)));
     offset += page.rows.length;
+    shortened = (offset > page.rows.length ? shortened : 0) + page.shortened;
     show(note);
     if (offset === 0) {
       show(body, nothing(Object.keys(where).length ? "No row has these values." : `${relation.name} has no rows now.`));
     } else if (page.more) {
-      show(body, h("p", { class: "more" }, `The first ${amount(offset, "row")}, in no particular order. `, more));
+      show(body, h("p", { class: "more" }, `The first ${amount(offset, "row")}, in no particular order. ${cut(shortened)}`, more));
     } else {
-      show(body, h("p", { class: "more" }, Object.keys(where).length ? `${amount(offset, "row")} with these values.` : "These are all."));
+      show(body, h("p", { class: "more" }, Object.keys(where).length ? `${amount(offset, "row")} with these values.` : "These are all.", ` ${cut(shortened)}`));
     }
   }
 

@@ -35,6 +35,11 @@ export function isAny(value) {
   return typeof value === "object" && value !== null && value.any === true;
 }
 
+/** What is said where cells are too long to be shown whole. */
+export function cut(cells) {
+  return cells ? `${amount(cells, "cell")} ${cells === 1 ? "is" : "are"} shortened, and end${cells === 1 ? "s" : ""} with “…”. ` : "";
+}
+
 /** A row as a fact: link("a", "b", 1). */
 export function fact(relation, row) {
   const values = row.map((value) => (typeof value === "string" ? `'${value}'` : written(value)));

@@ -1,15 +1,37 @@
-"""How kernels are compiled.
-
-numba counts references to an array wherever it is handed on, which in an inner loop costs more than the work. Who calls
-a kernel holds its arrays until it returns, and kernels make none, so that there is nothing to count.
-"""
+"""Compiled kernels are kept beside the source, and must not outlive it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numba as nb
+
+from whence.interrupts import held
+
+
+def forget_stale_kernels(folder: Path) -> None:
+    """Delete kernels that were compiled from other sources than those in the folder.
+
+    numba looks only at the file that a kernel stands in, and not at the files of the functions that it takes in.
+    """
+    sources = hashlib.sha256()
+    for path in sorted(folder.glob("*.py")):
+        sources.update(path.read_bytes())
+    cache = folder / "__pycache__"
+    stamp = cache / "kernels.stamp"
+    # Where nothing can be written there is nothing to delete: numba keeps its cache elsewhere then.
+    with contextlib.suppress(OSError):
+        if stamp.exists() and stamp.read_text() == sources.hexdigest():
+            return
+        for compiled in (*cache.glob("*.nbi"), *cache.glob("*.nbc")):
+            compiled.unlink(missing_ok=True)
+        cache.mkdir(exist_ok=True)
+        stamp.write_text(sources.hexdigest())
+
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
@@ -21,27 +43,20 @@ _INNER: dict[str, Any] = {**_BARE, "no_cpython_wrapper": True}
 
 def kernel(function: _Function) -> _Function:
     """A function that Python calls; its machine code is kept on disk."""
-    compiled: _Function = nb.njit(cache=True, error_model="numpy", **_BARE)(function)
-    return compiled
+    compiled: Any = nb.njit(cache=True, error_model="numpy", **_BARE)(function)
+    compile_or_load = compiled.compile
 
+    def compile_whole(signature: Any) -> Any:
+        # Interrupted in here, numba can compile nothing more.
+        with held():
+            return compile_or_load(signature)
 
-def inlined(function: _Function) -> _Function:
-    """A function that becomes part of every kernel that calls it, and is nothing by itself.
-
-    numba would compile it anew for every width of integers that it is called with, and for every constant. It gets them
-    as one kind, and the optimizer sees the constants where the function has become part of its caller.
-    """
-    compiled: Any = nb.njit(forceinline=True, error_model="numpy", **_INNER)(function)
-    template = compiled.get_call_template
-
-    def with_one_kind(kinds: Iterable[Any], named: Any) -> Any:
-        return template(tuple(map(_widened, kinds)), named)
-
-    compiled.get_call_template = with_one_kind
+    compiled.compile = compile_whole
     called: _Function = compiled
     return called
 
 
-def _widened(kind: Any) -> Any:
-    # Only integers have a sign to tell.
-    return nb.int64 if getattr(kind, "signed", False) else kind
+def inlined(function: _Function) -> _Function:
+    """A function that becomes part of every kernel that calls it, and is nothing by itself."""
+    compiled: _Function = nb.njit(forceinline=True, error_model="numpy", **_INNER)(function)
+    return compiled

@@ -1,9 +1,11 @@
-"""How a proof forest lies in memory: a few integer arrays that the kernels share.
+"""How a proof forest lies in memory, and where a change stands that a kernel follows: arrays of integers.
 
 A tuple is a node: one row of `nodes`, with its relation, its columns (interned values), and the heads of two lists: the
 derivations that derive it and those that use it. A derivation is one row of `derivations`: head, rule, body nodes, and
 the links of the lists that it is in. Nodes that are gone stay where they are, not alive, until the forest is packed.
 The rules, too, are tables of integers, so that one set of compiled kernels serves every program.
+
+A kernel cannot make room, nor compute values. It stops for that, and goes on where it was when it is called again.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+
+from whence.engines.local.forest.kernels import inlined
 
 Array: TypeAlias = np.ndarray[Any, Any]
 
@@ -38,10 +42,15 @@ USABLE = ALIVE | PENDING | DEAD
 # Fields of a derivation. After BODY comes one node per body atom, after those the next use of that node.
 HEAD, RULE, NEXT_OF_HEAD, BODY = range(4)
 
+# Fields of a list of the dead: a node, its live derivation before. Those that are gone in the end stand in a column of
+# their own, from the first row on.
+DEAD_NODE, LIVE_BEFORE, GONE_NODE = range(3)
+
 # Fields of a row that enters from below: its relation, whether it comes or goes. After ENTERING come its values.
 ENTERING_RELATION, COMES, ENTERING = range(3)
 
-# Entries of `counters`. CHEAPENED tells whether a derivation ever gave its head a better cost than a tuple that it
+# Entries of `counters`. LOST derivations and GONE nodes, which are not alive, are counted among the others until the
+# forest is packed. CHEAPENED tells whether a derivation ever gave its head a better cost than a tuple that it
 # rests on had: then the order of costs is not the order in which tuples rest on each other.
 NODES, DERIVATIONS, LOST, GONE, CHEAPENED = range(5)
 
@@ -49,7 +58,7 @@ NODES, DERIVATIONS, LOST, GONE, CHEAPENED = range(5)
 START, MASK, KEYS = range(3)
 
 
-class Forest(NamedTuple):
+class ForestArrays(NamedTuple):
     nodes: Array  # int32 [node, field]
     best: Array  # int64 or float64 [node]: the cost that a tuple has, where costs are
     slots: Array  # int32: all nodes, by the hash of relation and columns, and marked with bits of it
@@ -76,7 +85,8 @@ STEP_ATOM, STEP_INDEX, STEP_TEST, STEP_TESTS, STEP_FUNCTION, STEP_TERMS = range(
 TEST_OPERATOR, TEST_LEFT, TEST_RIGHT = 0, 1, 3
 EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_NULL, IN_RANGE = range(8)
 
-# Fields of a rule's head. STORED tells whether every derivation is kept, or only live ones. Then the head's terms.
+# Fields of a rule's head. STORED tells whether every derivation is kept, or only live ones. BODY_LENGTH counts what a
+# derivation rests on: the atoms, and the functions whose values are costs. Then the head's terms.
 HEAD_RELATION, STORED, BODY_LENGTH, HEAD_TERMS = range(4)
 
 # Fields of a relation: how many columns make a tuple what it is; the plans that its tuples trigger; the plans that
@@ -87,11 +97,15 @@ ARITY, FORWARD, FORWARDS, BACKWARD, BACKWARDS, INDEX, INDEXES, SIGN, FIXED = ran
 # Fields of an index: the field of a node that links it, and how many columns its key has, and which.
 INDEX_LINK, INDEX_WIDTH, INDEX_COLUMNS = range(3)
 
-# Operations of computed costs, in postfix.
-END, PUSH_BEST, PUSH_CONSTANT, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST = range(8)
+# Operations of computed costs, in postfix. NULL_COST is the constant that stands for NULL: with its sign turned or not,
+# it is NULL, and multiplied by the SIGN of a relation the worst cost of all.
+NULL_COST = 0
+END, PUSH_BEST, PUSH_CONSTANT, ADD, SUBTRACT, MULTIPLY, LEAST, GREATEST, REQUIRE_LESS, REQUIRE_LESS_EQUAL = range(10)
+# What comes of them: a cost, none since something is not as required, or a number that the head's column cannot hold.
+IS_COST, NO_COST, TOO_LARGE = range(3)
 
 
-class Rules(NamedTuple):
+class RuleTables(NamedTuple):
     plans: Array  # int32 [plan, field]
     steps: Array  # int32 [step, field]
     tests: Array  # int32 [test, field]
@@ -101,14 +115,66 @@ class Rules(NamedTuple):
     numbers: Array  # int64 [value]: what an interned value is as a number, for comparisons
     signs: Array  # int32 [rule, atom]: the SIGN of the atom's relation
     costs: Array  # int32 [rule, operation, 2]: how a rule computes its cost
-    constants: Array  # like `best`: the numbers in those computations
+    constants: Array  # like `best`: the numbers in those computations, and NULL_COST
     limit: Array  # float64 [1]: sums beyond it overflow
     bounds: Array  # like `best` [relation, 2]: the smallest and largest cost that its type holds
-    shape: Array  # int32: columns of the widest tuple, body atoms of the longest rule, the column that divides tuples
+    # int32: columns of the widest tuple, body atoms of the longest rule, the column that divides tuples, and whether
+    # rules require anything of costs
+    shape: Array
 
 
-WIDEST, LONGEST, PASSED_ON = range(3)
+WIDEST, LONGEST, PASSED_ON, REQUIRES = range(4)
 
 # Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a
 # head; and in the first place of the last row, whether a sum did not fit its type.
 REGISTERS, MATCHED, CANDIDATES, KEY, ROW, OVERFLOWN = range(6)
+
+
+# A match: its plan, how many steps have a candidate, the trigger's node. One that waits for a value has its
+# registers after that, and then the matched nodes.
+PLAN, DEPTH, TRIGGER, MATCH_REGISTERS = range(4)
+# What is being done; how many nodes are or were dead, how many of them came back, the position in the list of the
+# phase, and how many are gone in the end.
+PHASE, DEAD_COUNT, BACK_COUNT, POSITION, GONE_COUNT = range(3, 8)
+# How many rows have entered; how many nodes are queued, how many of those are joined, the next plan of the one being
+# joined (NOTHING: it has not begun), and whether a plan is being matched.
+ENTERED, QUEUED, DONE, NEXT_PLAN, MATCHING = range(8, 13)
+# How many matches miss a value; how many values were computed, and how many of those joins find; how many matches can
+# go on with theirs, and how many of those have.
+MISSED, COMPUTED, LEARNED, ANSWERED, RESUMED = range(13, 18)
+# Without costs: how many nodes entered, whether it is decided if what follows from them is to be divided, and how many
+# of the waiting are queued.
+INPUTS, DECIDED, CALLED = range(18, 21)
+# With costs: whether a match waits to be recorded, the node being joined, the next of its uses, the heap's size, how
+# many nodes are noted with what they were before, and how often a node was taken from the heap; ROUNDS bounds that, for
+# each node that there is. In the end, how many rows come and go.
+FOUND, CURRENT, USE, HEAP, NOTES, TAKEN, ROUNDS, DIFFERING = range(21, 29)
+# How many nodes are joined when a kernel next returns, although it has all it needs: only then can other threads go on,
+# and can a deadline be kept.
+NODES_AT_RETURN = 29
+
+# Phases: rows go, the dead are proved again and spread, and what comes grows.
+MARKING, PROVING, SPREADING, GROWING = range(4)
+
+# Why a kernel returns. It WAITS when all is done but for values that it misses, and NEEDS_VALUES when those are many.
+FINISHED, NEEDS_ROOM, NEEDS_VALUES, WAITS, TO_BE_DIVIDED, OUT_OF_BOUNDS, ENDLESS, OVERFLOWS = range(8)
+
+NODES_PER_CALL = 1 << 13
+
+_BEGINNING = np.zeros(NODES_AT_RETURN + 1, np.int64)
+_BEGINNING[[NEXT_PLAN, USE]] = NOTHING
+_BEGINNING[NODES_AT_RETURN] = NODES_PER_CALL
+
+
+def new_walk() -> Array:
+    return _BEGINNING.copy()
+
+
+_RULES = len(ForestArrays._fields)
+OTHERS = _RULES + len(RuleTables._fields)
+
+
+@inlined
+def opened(arrays: tuple[Array, ...]) -> tuple[ForestArrays, RuleTables]:
+    """The forest and the rules. To find out what is in them takes numba long when they are given as they are."""
+    return ForestArrays(*arrays[:_RULES]), RuleTables(*arrays[_RULES:OTHERS])

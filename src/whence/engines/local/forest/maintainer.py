@@ -6,57 +6,45 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 
 from whence.analysis.components import Component
-from whence.engines.evidence import Dependents, Rows
-from whence.engines.local.forest.compiling import Compiled
-from whence.engines.local.forest.computing import Computer
-from whence.engines.local.forest.counts import ForestCounts
-from whence.engines.local.forest.entering import Entrance
-from whence.engines.local.forest.interning import Interner
-from whence.engines.local.forest.layout import (
-    ALIVE,
-    COLUMNS,
-    DERIVATIONS,
-    ENTERING,
-    LOST,
-    NODES,
-    NOTHING,
-    OVERFLOWN,
-    PLAN_RULE,
-    RELATION,
-    STATUS,
-    WIDEST,
-    Array,
-    Forest,
-    Rules,
-)
-from whence.engines.local.forest.packing import pack
-from whence.engines.local.forest.reaching import reached
-from whence.engines.local.forest.reading import Reader
-from whence.engines.local.forest.room import longer, more_room, new_forest
-from whence.engines.local.forest.rows import Change, Decoder, ForestDelta, ForestRows
+from whence.analysis.limits import RecursionLimits
+from whence.deadline import check
+from whence.engines.engine import Dependents, Rows
+from whence.engines.local.evidence import ProofForest
+from whence.engines.local.forest import layout
+from whence.engines.local.forest.function_values import Computer
+from whence.engines.local.forest.inputs import Entrance
+from whence.engines.local.forest.layout import Array, ForestArrays, RuleTables
+from whence.engines.local.forest.program import Compiled
+from whence.engines.local.forest.reach import reached
+from whence.engines.local.forest.read import ForestReader
+from whence.engines.local.forest.room import longer, more_room, new_forest, pack, restore_live, room_for_derivations
+from whence.engines.local.forest.rows import Decoder, ForestChange, ForestCounts, ForestDelta, ForestRows
 from whence.engines.local.forest.tuples import find_one
-from whence.engines.local.forest.walking import MISSED, NEEDS_ROOM, OVERFLOWS, PLAN, WAITS
-from whence.engines.local.maintainer import Maintainer
-from whence.engines.local.proving import ProofForest
-from whence.engines.local.recursive.endless import Brake
-from whence.engines.local.store import Store
-from whence.engines.reference.fixpoint import Limits
+from whence.engines.local.forest.values import Interner
 from whence.errors import ConvergenceError, EvaluationError
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.recursive.convergence import ConvergenceLimit
+from whence.incremental.store import Store, StoreStatistics
 from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
-from whence.patience import check
+from whence.planning.statistics import UNCOUNTED, RecursionStatistics, Statistics, is_outdated
 
-# A forest is packed when most of its derivations are lost, but not for a few.
-_WORTH_PACKING = 1 << 16
+# The rules for relations of certain sizes, and what they hold themselves. Only the order of joins depends on sizes.
+Compiler: TypeAlias = "Callable[[Statistics], tuple[Compiled, Interner]]"
+
+# A forest is packed when most of its derivations are lost or most of its nodes gone, but not for a few: that takes as
+# long as losing so many.
+_WORTH_PACKING = 1 << 12
 # Where so many rows enter at once and are only joined, those that are looked at together should lie together.
 _WORTH_SORTING = 1 << 12
-# Computed values that nobody needs are forgotten when they are most of all, but not for a few.
+# Computed values that are no longer needed are forgotten when they are most of all, but not for a few.
 _WORTH_FORGETTING = 1 << 18
 
 NO_NODES = np.empty(0, np.int32)
@@ -70,36 +58,45 @@ class ForestMaintainer(ProofForest):
         component: Component,
         relations: Mapping[str, Relation],
         stores: Mapping[str, Store],
-        compiled: Compiled,
-        interner: Interner,
+        compiler: Compiler,
         general: Callable[[], Maintainer],
-        limits: Limits,
+        limits: RecursionLimits,
     ) -> None:
         """`general` makes the maintainer that takes over where the kernels cannot go on."""
         self._component = component
         self._general = general
-        self._successor: Maintainer | None = None
+        self.successor: Maintainer | None = None
+        self.rules = component.rules
         # Whether it is the commit under way in which it took over.
         self._succeeded = False
         self._limits = limits
-        self._brake = Brake(component, limits)
+        self._limit = ConvergenceLimit(component, limits)
         self._waves = 0
-        # With what the rules themselves hold, and nothing else.
-        self._constants = interner
-        self._compiled = compiled
-        self._rules: Rules = compiled.rules
         self._relations = relations
         self._own = tuple(component.relations)
         self._stores = stores
-        self._ids = {name: number for number, name in enumerate(compiled.names)}
-        self._width = ENTERING + int(compiled.rules.shape[WIDEST])
-        self._work = np.zeros((OVERFLOWN + 1, compiled.memory), np.int32)
-        self._functions = {self._ids[function.relation.name]: function for function in compiled.functions}
-        # How many values were computed when the forest was last grown from nothing.
+        self._compiler = compiler
+        # The sizes of what it reads, as joins are ordered for them; not before it is built.
+        self._planned: dict[str, int] | None = None
+        self._take(*compiler(UNCOUNTED))
+        # How many values were computed when the forest was last grown from scratch.
         self._needed = 0
+        # And how many when the change under way began.
+        self._computed = 0
         # How many tuples were dead for a moment in the last change.
         self.last_dead = 0
         self._start()
+
+    def _take(self, compiled: Compiled, constants: Interner) -> None:
+        """`constants` has what the rules themselves hold, and nothing else."""
+        self._constants = constants
+        self._compiled = compiled
+        self._has_choice = compiled.has_choice
+        self._rules: RuleTables = compiled.rules
+        self._ids = {name: number for number, name in enumerate(compiled.names)}
+        self._width = layout.ENTERING + int(compiled.rules.shape[layout.WIDEST])
+        self._work = np.zeros((layout.OVERFLOWN + 1, compiled.memory), np.int32)
+        self._functions = {self._ids[function.relation.name]: function for function in compiled.functions}
 
     def _decoder(self, name: str) -> Decoder:
         types = [column.type for column in self._relations[name].columns]
@@ -108,10 +105,14 @@ class ForestMaintainer(ProofForest):
     def _start(self) -> None:
         self._interner = deepcopy(self._constants)
         self._decoders = {name: self._decoder(name) for name in self._own}
-        self._computer = Computer(self._functions, self._rules, self._compiled.memory, self._interner)
-        self._forest: Forest = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
+        self._computer = Computer(
+            self._functions, self._compiled.values, self._rules, self._compiled.memory, self._interner
+        )
+        self._forest: ForestArrays = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
         self._queue = np.empty(len(self._forest.nodes), np.int32)
-        self._dead = np.empty_like(self._queue)
+        self._dead = np.empty((len(self._queue), layout.GONE_NODE + 1), np.int32)
+        # Nodes whose live derivation may have changed with the last change, and what that was before it.
+        self._lived_by: Array = self._dead[:0, : layout.LIVE_BEFORE + 1]
         positions, values = self._compiled.positions, self._compiled.values
         self._entrances = {
             name: Entrance(self._ids[name], self._interner, self._relations[name], positions[name], values.get(name))
@@ -126,12 +127,13 @@ class ForestMaintainer(ProofForest):
 
     def build(self) -> Mapping[str, Delta]:
         try:
+            self._replan({})
             return self._grown()
         except EvaluationError:
             return self._succeed().build()
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        if self._successor is None:
+        if self.successor is None:
             try:
                 found = self._follow(deltas)
             except EvaluationError:
@@ -143,33 +145,36 @@ class ForestMaintainer(ProofForest):
             successor.build()
             successor.settle()
             return successor.apply(deltas)
-        return self._successor.apply(deltas)
+        return self.successor.apply(deltas)
 
     def settle(self) -> None:
         if self._succeeded:
             self._succeeded = False
             self._start()
-        if self._successor is not None:
-            self._successor.settle()
+        if self.successor is not None:
+            self.successor.settle()
             return
         counters = self._forest.counters
-        if counters[LOST] > _WORTH_PACKING and 2 * counters[LOST] > counters[DERIVATIONS]:
+        is_lost = _are_most(counters[layout.LOST], counters[layout.DERIVATIONS])
+        if is_lost or _are_most(counters[layout.GONE], counters[layout.NODES]):
             self._forest = pack(self._forest, self._rules, self._work)
 
     def undo(self) -> None:
         if self._succeeded:
-            self._succeeded, self._successor = False, None
-        if self._successor is not None:
-            self._successor.undo()
+            self._succeeded, self.successor = False, None
+        if self.successor is not None:
+            self.successor.undo()
             return
-        # Rare, and the stores still hold what was there before: growing it anew is the surest way back.
+        # Rare, and the stores still hold what was there before: growing it again is the surest way back.
         self._start()
         self._grown()
 
     def retrace(self, deltas: Mapping[str, Delta]) -> None:
-        if self._successor is None:
+        if self.successor is None:
             try:
+                before = self._lived_by.copy()
                 self._entered(deltas, is_back=True)
+                self._live_again(before)
             except (EvaluationError, ConvergenceError):
                 self.undo()
             else:
@@ -177,12 +182,18 @@ class ForestMaintainer(ProofForest):
         else:
             self.undo()
 
+    def _live_again(self, before: Array) -> None:
+        """Let tuples live by the derivations that they had before a change that was taken back."""
+        if self.keeps_proofs:
+            self._forest = room_for_derivations(self._forest, len(before))
+            restore_live(self._forest, self._rules.heads, int(self._rules.shape[layout.LONGEST]), before, self._work)
+
     def counts(self, relation: str) -> Mapping[Row, int]:
-        return ForestCounts(self, relation) if self._successor is None else self._successor.counts(relation)
+        return ForestCounts(self, relation) if self.successor is None else self.successor.counts(relation)
 
     def everything(self, relation: str) -> Delta:
-        if self._successor is not None:
-            return self._successor.counts(relation)
+        if self.successor is not None:
+            return self.successor.counts(relation)
         return ForestDelta(self._decoders[relation], self._present(relation, self.alive(relation)))
 
     @property
@@ -191,8 +202,8 @@ class ForestMaintainer(ProofForest):
         return False
 
     def _succeed(self) -> Maintainer:
-        self._successor, self._succeeded = self._general(), True
-        return self._successor
+        self.successor, self._succeeded = self._general(), True
+        return self.successor
 
     def _grown(self) -> Mapping[str, Delta]:
         found = {name: [r for r, n in self._stores[name].contents().items() if n > 0] for name in self._entrances}
@@ -205,11 +216,35 @@ class ForestMaintainer(ProofForest):
         return changes
 
     def _follow(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        if self._computer.count > 2 * self._needed + _WORTH_FORGETTING:
-            # Values stay where they are when nobody needs them any more, until there are as many as those in use.
+        # Values that are no longer needed stay where they are, until there are as many as those in use.
+        if self._replan(deltas) or self._computer.count > 2 * self._needed + _WORTH_FORGETTING:
             self._start()
             self._grown()
         return self._entered(deltas)
+
+    def _replan(self, deltas: Mapping[str, Delta]) -> bool:
+        """Order joins again if what it reads has become far larger or smaller, or does with these changes.
+
+        Other joins use other indexes, so that the forest has to be grown again: True if so. It has grown to a multiple
+        since that was last done, so that all of that takes no longer than a fraction of the rest.
+        """
+        if not self._has_choice:
+            return False
+        below = StoreStatistics(self._stores, deltas)
+        sizes = {name: below.size(name) for name in self._compiled.inputs}
+        if self._planned is not None and not is_outdated(self._planned, sizes):
+            return False
+        self._planned = sizes
+        rows = {name: partial(self._count, name) for name in self._own}
+        compiled, constants = self._compiler(RecursionStatistics(self._component.typed, below, rows))
+        if compiled.joins_like(self._compiled):
+            return False
+        self._take(compiled, constants)
+        self._start()
+        return True
+
+    def _count(self, relation: str) -> int:
+        return len(self.alive(relation))
 
     def _entered(self, deltas: Mapping[str, Delta], *, is_back: bool = False) -> Mapping[str, Delta]:
         """What follows from changes of what the stores hold; or from taking them back, after they came in."""
@@ -228,9 +263,11 @@ class ForestMaintainer(ProofForest):
 
     def _enter(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
         self.last_dead = self._waves = 0
+        self._computed = self._computer.count
         self._follow_numbers()
         if len(rows) >= _WORTH_SORTING and not self._component.recursive:
-            first, second = rows[:, ENTERING].astype(np.int64), rows[:, min(ENTERING + 1, rows.shape[1] - 1)]
+            first = rows[:, layout.ENTERING].astype(np.int64)
+            second = rows[:, min(layout.ENTERING + 1, rows.shape[1] - 1)]
             order = np.argsort(first << 32 | second)
             rows, costs = rows[order], costs[order] if len(costs) else costs
         return self._change(rows, costs)
@@ -240,30 +277,33 @@ class ForestMaintainer(ProofForest):
     def _go_on(self, end: int, walk: Array) -> None:
         """Give a walk what it stopped for, so that it can go on. Raises where there is no going on."""
         check()
-        if end == NEEDS_ROOM:
+        if end == layout.NEEDS_ROOM:
             self._more_room()
-        elif end == OVERFLOWS:
+        elif end == layout.OVERFLOWS:
             raise EvaluationError("a sum does not fit INT any more")
         else:
-            self._provide(walk, is_done=end == WAITS)
+            self._provide(walk, is_done=end == layout.WAITS)
 
     def _provide(self, walk: Array, *, is_done: bool) -> None:
         """Compute what a walk missed; `is_done` if there was nothing else to do."""
-        last = int(self._computer.missing[walk[MISSED] - 1, PLAN])
+        last = int(self._computer.missing[walk[layout.MISSED] - 1, layout.PLAN])
         if is_done:
             # Whatever follows from the values so far is there: one round more, for those who count rounds.
             self._waves += 1
-            if self._waves > self._brake.depth:
+            if self._waves > self._limit.depth:
                 rule = self._rule(last)
-                raise self._brake.too_deep(self._newest(rule.head.relation), rule)
+                raise self._limit.too_deep(self._newest(rule.head.relation), rule)
         self._computer.answer(walk)
         self._follow_numbers()
-        if self._forest.counters[NODES] > self._limits.rows:
+        # Each value that is computed is a match that was tried; it is a node as well, but no row.
+        rows = max(0, int(self._forest.counters[layout.NODES]) - self._computer.count)
+        self._limit.check_matches(self._computer.count - self._computed, rows, self._rule(last))
+        if self._forest.counters[layout.NODES] > self._limits.rows:
             rule = self._rule(last)
-            self._brake.check_size(len(self.alive(rule.head.relation)), rule)
+            self._limit.check_size(len(self.alive(rule.head.relation)), rule)
 
     def _rule(self, plan: int) -> Rule:
-        return self._component.rules[int(self._rules.plans[plan, PLAN_RULE])]
+        return self._component.rules[int(self._rules.plans[plan, layout.PLAN_RULE])]
 
     def _follow_numbers(self) -> None:
         """New values may have come with a new array."""
@@ -288,7 +328,7 @@ class ForestMaintainer(ProofForest):
         if None in ids:
             return None
         node = find_one(self._forest.nodes, self._forest.slots, self._ids[relation], np.array([ids], np.int32))
-        if node == NOTHING or not self._forest.nodes[node, STATUS] & ALIVE:
+        if node == layout.NOTHING or not self._forest.nodes[node, layout.STATUS] & layout.ALIVE:
             return None
         value = self._compiled.values.get(relation)
         same = value is None or value.decode(self._forest.best[node : node + 1]) == [row[value.position]]
@@ -296,13 +336,17 @@ class ForestMaintainer(ProofForest):
 
     def alive(self, relation: str) -> Array:
         """The nodes of all rows of a relation."""
-        nodes = self._forest.nodes[: self._forest.counters[NODES]]
-        return np.flatnonzero((nodes[:, RELATION] == self._ids[relation]) & (nodes[:, STATUS] & ALIVE != 0))
+        nodes = self._forest.nodes[: self._forest.counters[layout.NODES]]
+        is_alive = nodes[:, layout.STATUS] & layout.ALIVE != 0
+        return np.flatnonzero((nodes[:, layout.RELATION] == self._ids[relation]) & is_alive)
 
-    def reader(self) -> Reader:
-        return Reader(self._forest, self._rules, self._compiled, self._interner, self._relations)
+    def reader(self) -> ForestReader:
+        return ForestReader(self._forest, self._rules, self._compiled, self._interner, self._relations)
 
-    def dependents(self, below: Mapping[str, Rows]) -> Dependents:
+    def dependents(self, below: Mapping[str, Rows]) -> Dependents | None:
+        if self._rules.shape[layout.REQUIRES]:
+            # Some derivations do not count now.
+            return None
         rows, costs = self._room_to_enter(sum(map(len, below.values())))
         done = 0
         for name, found in below.items():
@@ -310,7 +354,7 @@ class ForestMaintainer(ProofForest):
         nodes, is_complete = reached(self._forest, self._rules, rows, self._compiled.memory)
         by_name = {self._own[0]: nodes}
         if len(self._own) > 1:
-            relations = self._forest.nodes[nodes, RELATION]
+            relations = self._forest.nodes[nodes, layout.RELATION]
             by_name = {name: nodes[relations == self._ids[name]] for name in self._own}
         return Dependents(
             {
@@ -320,25 +364,17 @@ class ForestMaintainer(ProofForest):
             is_complete,
         )
 
-    @property
-    def successor(self) -> Maintainer | None:
-        return self._successor
-
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        return self._component.rules
-
     def rows(self, relation: str) -> list[Row]:
         return self._decoders[relation].rows(self._present(relation, self.alive(relation)))
 
-    def _present(self, relation: str, found: Array) -> Change:
+    def _present(self, relation: str, found: Array) -> ForestChange:
         """The rows of nodes, as if they came now."""
         ids, costs = self._room_for(relation, len(found))
         for column in range(ids.shape[1]):
             # One after the other: numpy takes far longer for several at once.
-            ids[:, column] = self._forest.nodes[found, COLUMNS + column]
+            ids[:, column] = self._forest.nodes[found, layout.COLUMNS + column]
         costs[:] = self._forest.best[found[: len(costs)]]
-        return Change(ids, costs, len(found))
+        return ForestChange(ids, costs, len(found))
 
     def _room_for(self, relation: str, count: int) -> tuple[Array, Array]:
         """For so many rows of one of the component's relations, and their costs where it has costs."""
@@ -350,13 +386,18 @@ class ForestMaintainer(ProofForest):
         """The first rows, and no room beyond them, which would be kept as long as the change is."""
         if come + gone < len(ids):
             ids, costs = ids[: come + gone].copy(), costs[: come + gone].copy()
-        return ForestDelta(self._decoders[relation], Change(ids, costs, come))
+        return ForestDelta(self._decoders[relation], ForestChange(ids, costs, come))
 
     @property
     def state_bytes(self) -> int:
-        """What the forest takes up, without room that is not used yet."""
+        """What the forest takes up, without room that is not used yet, or no longer."""
         forest = self._forest
-        nodes, derivations, *_ = forest.counters.tolist()
+        nodes = int(forest.counters[layout.NODES] - forest.counters[layout.GONE])
+        derivations = int(forest.counters[layout.DERIVATIONS] - forest.counters[layout.LOST])
         per_node = forest.nodes.strides[0] + (forest.best.itemsize if len(forest.best) else 0)
         used: int = nodes * per_node + derivations * forest.derivations.strides[0]
         return used + forest.slots.nbytes + forest.index_slots.nbytes
+
+
+def _are_most(some: int, of_all: int) -> bool:
+    return some > _WORTH_PACKING and 2 * some > of_all

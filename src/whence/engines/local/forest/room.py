@@ -1,4 +1,4 @@
-"""Making forests, and making room in them."""
+"""Making forests, making room in them, and packing them."""
 
 from __future__ import annotations
 
@@ -9,34 +9,51 @@ from typing import Any
 
 import numpy as np
 
+from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import (
+    ALIVE,
     BODY,
+    BODY_LENGTH,
     COLUMNS,
+    DEAD_NODE,
     DERIVATIONS,
+    FIRST,
+    GONE,
+    HEAD,
     KEYS,
+    LIVE,
+    LIVE_BEFORE,
     LONGEST,
+    LOST,
     MASK,
+    MATCHED,
+    NEXT_OF_HEAD,
     NODES,
     NOTHING,
+    REQUIRES,
+    RULE,
     START,
+    STATUS,
+    USES,
     WIDEST,
     Array,
-    Forest,
-    Rules,
+    ForestArrays,
+    RuleTables,
 )
-from whence.engines.local.forest.tuples import rehash, reindex
+from whence.engines.local.forest.prune import live_by
+from whence.engines.local.forest.tuples import note, rehash, reindex
 
 _SMALLEST = 1 << 10
 _HUGE_PAGE = 2 << 20
 
 
-def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
+def new_forest(rules: RuleTables, links: int, *, costs: bool) -> ForestArrays:
     """An empty forest for these rules. `links` is the number of indexes of the relation that has most of them."""
     indexes = len(rules.indexes)
     state = np.zeros((indexes, 3), np.int64)
     state[:, START] = np.arange(indexes) * _SMALLEST
     state[:, MASK] = _SMALLEST - 1
-    return Forest(
+    return ForestArrays(
         nodes=np.empty((_SMALLEST, COLUMNS + rules.shape[WIDEST] + links), np.int32),
         best=np.zeros(_SMALLEST if costs else 0, rules.constants.dtype),
         slots=np.full(2 * _SMALLEST, NOTHING, np.int32),
@@ -47,7 +64,7 @@ def new_forest(rules: Rules, links: int, *, costs: bool) -> Forest:
     )
 
 
-def more_room(forest: Forest, rules: Rules, work: Array) -> Forest:
+def more_room(forest: ForestArrays, rules: RuleTables, work: Array) -> ForestArrays:
     """The same forest with more room wherever there is too little."""
     count = int(forest.counters[NODES])
     if count >= len(forest.nodes):
@@ -64,6 +81,13 @@ def more_room(forest: Forest, rules: Rules, work: Array) -> Forest:
         state = np.stack([np.cumsum(sizes) - sizes, sizes - 1, np.zeros(len(sizes), np.int64)], axis=1)
         forest = forest._replace(index_slots=no_nodes(int(sizes.sum())), index_state=state)
         reindex(forest.nodes, forest.index_slots, state, count, rules.relations, rules.indexes, work)
+    return forest
+
+
+def room_for_derivations(forest: ForestArrays, count: int) -> ForestArrays:
+    """The same forest with room for so many more derivations."""
+    while forest.counters[DERIVATIONS] + count > len(forest.derivations):
+        forest = forest._replace(derivations=longer(forest.derivations))
     return forest
 
 
@@ -101,3 +125,114 @@ def _empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     whole = np.frombuffer(memory, np.uint8)
     start = -whole.ctypes.data % _HUGE_PAGE
     return whole[start : start + size].view(dtype).reshape(shape)
+
+
+def pack(forest: ForestArrays, rules: RuleTables, work: Array) -> ForestArrays:
+    """The same forest without what is gone. Nodes and derivations have other numbers afterwards."""
+    counters = forest.counters.copy()
+    count = int(counters[NODES])
+    nodes = copied(forest.nodes, count, len(forest.nodes))
+    best = copied(forest.best, count, len(forest.best))
+    derivations = copied(forest.derivations, int(counters[DERIVATIONS]), len(forest.derivations))
+    moved = np.full(count, NOTHING, np.int32)
+    shape = int(rules.shape[LONGEST]), bool(rules.shape[REQUIRES])
+    _close_gaps(nodes, best, derivations, counters, rules.heads, *shape, moved)
+    slots = no_nodes(len(forest.slots))
+    rehash(nodes, slots, int(counters[NODES]), rules.relations)
+    index_slots = no_nodes(len(forest.index_slots))
+    index_state = forest.index_state.copy()
+    index_state[:, KEYS] = 0
+    reindex(nodes, index_slots, index_state, int(counters[NODES]), rules.relations, rules.indexes, work)
+    return ForestArrays(nodes, best, slots, index_slots, index_state, derivations, counters)
+
+
+@kernel
+def _close_gaps(
+    nodes: Array,
+    best: Array,
+    derivations: Array,
+    counters: Array,
+    heads: Array,
+    longest: int,
+    may_wait: bool,
+    moved: Array,
+) -> None:
+    """`moved` becomes the new number of each node, and is NOTHING where it is gone.
+
+    Derivations `may_wait` for a better cost where rules require something of costs.
+    """
+    count = 0
+    for node in range(counters[NODES]):
+        # One that is gone may have derivations that wait.
+        if nodes[node, STATUS] & ALIVE or (may_wait and nodes[node, FIRST] != NOTHING):
+            moved[node] = count
+            for field in range(nodes.shape[1]):
+                nodes[count, field] = nodes[node, field]
+            if len(best) > 0:
+                best[count] = best[node]
+            nodes[count, FIRST] = NOTHING
+            nodes[count, USES] = NOTHING
+            count += 1
+    counters[NODES] = count
+    counters[GONE] = 0
+    kept = 0
+    for number in range(counters[DERIVATIONS]):
+        if derivations[number, HEAD] == NOTHING or moved[derivations[number, HEAD]] == NOTHING:
+            continue
+        head = moved[derivations[number, HEAD]]
+        if nodes[head, LIVE] == number:
+            nodes[head, LIVE] = kept
+        rule = derivations[number, RULE]
+        derivations[kept, HEAD] = head
+        derivations[kept, RULE] = rule
+        derivations[kept, NEXT_OF_HEAD] = nodes[head, FIRST]
+        nodes[head, FIRST] = kept
+        for atom in range(longest):
+            if atom < heads[rule, BODY_LENGTH]:
+                node = moved[derivations[number, BODY + atom]]
+                derivations[kept, BODY + atom] = node
+                derivations[kept, BODY + longest + atom] = nodes[node, USES]
+                nodes[node, USES] = kept * longest + atom
+            else:
+                derivations[kept, BODY + atom] = NOTHING
+        kept += 1
+    counters[DERIVATIONS] = kept
+    counters[LOST] = 0
+
+
+@inlined
+def _same_now(nodes: Array, derivations: Array, node: int, before: int, length: int) -> int:
+    """The derivation of the node that is what another, lost or not, was before; NOTHING if it is not noted."""
+    if derivations[before, HEAD] == node:
+        return before
+    number = int(nodes[node, FIRST])
+    while number != NOTHING:
+        if derivations[number, HEAD] == node and derivations[number, RULE] == derivations[before, RULE]:
+            atom = 0
+            while atom < length and derivations[number, BODY + atom] == derivations[before, BODY + atom]:
+                atom += 1
+            if atom == length:
+                return number
+        number = int(derivations[number, NEXT_OF_HEAD])
+    return NOTHING
+
+
+@kernel
+def restore_live(forest: ForestArrays, heads: Array, longest: int, before: Array, work: Array) -> None:
+    """Each node lives by the derivation that it had before, as it did when all of them together were a forest.
+
+    The tuples are the same as then, and nothing was packed since. There is room for one derivation for each.
+    """
+    nodes, derivations = forest.nodes, forest.derivations
+    for at in range(len(before)):
+        node, was = before[at, DEAD_NODE], before[at, LIVE_BEFORE]
+        if was == NOTHING or not nodes[node, STATUS] & ALIVE:
+            continue
+        rule = derivations[was, RULE]
+        length = heads[rule, BODY_LENGTH]
+        number = _same_now(nodes, derivations, node, was, length)
+        if number == NOTHING:
+            for atom in range(length):
+                work[MATCHED, atom] = derivations[was, BODY + atom]
+            number = note(nodes, derivations, forest.counters, longest, rule, length, node, work)
+        live_by(forest, heads, node, number)

@@ -1,4 +1,4 @@
-"""Finding and adding tuples: the hash of all tuples, and the indexes that joins probe."""
+"""Finding and adding tuples and derivations: the hash of all tuples, the indexes that joins probe, and their room."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ import numpy as np
 from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import (
     ARITY,
+    BODY,
     COLUMNS,
+    DERIVATIONS,
     FIRST,
+    GONE,
+    HEAD,
     INDEX,
     INDEX_COLUMNS,
     INDEX_LINK,
@@ -19,9 +23,12 @@ from whence.engines.local.forest.layout import (
     KEYS,
     LIVE,
     MASK,
+    MATCHED,
+    NEXT_OF_HEAD,
     NODES,
     NOTHING,
     RELATION,
+    RULE,
     START,
     STATUS,
     USES,
@@ -90,6 +97,7 @@ def find_or_add(
     if node == NOTHING:
         node = counters[NODES]
         counters[NODES] = node + 1
+        counters[GONE] += 1
         nodes[node, STATUS] = 0
         nodes[node, RELATION] = relation
         nodes[node, LIVE] = NOTHING
@@ -168,3 +176,44 @@ def reindex(
 def find_one(nodes: Array, slots: Array, relation: int, rows: Array) -> int:
     """The node of the first row of an array, or NOTHING."""
     return find(nodes, slots, relation, rows, 0, 0, rows.shape[1])
+
+
+@inlined
+def has_room(nodes: Array, slots: Array, derivations: Array, counters: Array, queued: int, queue: Array) -> bool:
+    """Room for one more node and one more derivation, with the hash no more than half full."""
+    count = counters[NODES]
+    return (
+        count < len(nodes)
+        and 2 * count < len(slots)
+        and queued < len(queue)
+        and counters[DERIVATIONS] < len(derivations)
+    )
+
+
+@inlined
+def has_room_in_indexes(index_state: Array) -> bool:
+    for index in range(len(index_state)):  # noqa: SIM110 - numba has no all()
+        if 2 * index_state[index, KEYS] > index_state[index, MASK]:
+            return False
+    return True
+
+
+@inlined
+def note(
+    nodes: Array, derivations: Array, counters: Array, longest: int, rule: int, length: int, head: int, work: Array
+) -> int:
+    """Record a derivation in the lists of its head and of its body."""
+    number = counters[DERIVATIONS]
+    counters[DERIVATIONS] = number + 1
+    derivations[number, HEAD] = head
+    derivations[number, RULE] = rule
+    derivations[number, NEXT_OF_HEAD] = nodes[head, FIRST]
+    nodes[head, FIRST] = number
+    for atom in range(length):
+        node = work[MATCHED, atom]
+        derivations[number, BODY + atom] = node
+        derivations[number, BODY + longest + atom] = nodes[node, USES]
+        nodes[node, USES] = number * longest + atom
+    for atom in range(length, longest):
+        derivations[number, BODY + atom] = NOTHING
+    return number

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 
 import pyspark.sql.functions as F
 from pyspark.sql import DataFrame, Observation, SparkSession
@@ -21,18 +22,18 @@ _SETTINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedFrame:
     """A frame, and how many rows it has."""
 
     frame: DataFrame
     rows: int
 
 
-class Checkpoint(Counted):
+class Checkpoint(CountedFrame):
     """A frame that is there."""
 
     def release(self) -> None:
-        """Free the memory at once. Nobody may read the frame any more."""
+        """Free the memory at once. No one may read the frame any more."""
         # A frame of a checkpoint is nothing but an RDD; PySpark has no other way to it.
         self.frame._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: SLF001
 
@@ -57,3 +58,56 @@ def planned_by_hand(spark: SparkSession) -> Iterator[None]:
         for key, was in before.items():
             if was is not None:
                 spark.conf.set(key, was)
+
+
+MOST_PIECES = 8
+
+
+class RowPieces:
+    """All rows so far, the oldest piece first. `reduced` makes of several pieces what is worth keeping of them."""
+
+    def __init__(self, reduced: Callable[[DataFrame], DataFrame] | None = None) -> None:
+        self._pieces: list[Checkpoint] = []
+        self._reduced = reduced
+
+    @property
+    def rows(self) -> int:
+        return sum(piece.rows for piece in self._pieces)
+
+    @property
+    def frame(self) -> DataFrame | None:
+        """All rows; None before there is a piece."""
+        return union([piece.frame for piece in self._pieces]) if self._pieces else None
+
+    def add(self, piece: Checkpoint) -> None:
+        """A piece is put together with others only when the next one comes, since until then it is read by itself."""
+        if len(self._pieces) >= MOST_PIECES:
+            self._merge()
+        self._pieces.append(piece)
+
+    def release(self) -> None:
+        """Free the memory. No one may read the rows any more."""
+        for piece in self._pieces:
+            piece.release()
+        self._pieces = []
+
+    def _merge(self) -> None:
+        """Put the newest pieces together, as far back as they are not dwarfed by an older one.
+
+        So a row is copied only as often as its piece has grown by half, and few pieces are left.
+        """
+        start, newer = len(self._pieces) - 1, self._pieces[-1].rows
+        while start and self._pieces[start - 1].rows <= 2 * newer:
+            start -= 1
+            newer += self._pieces[start].rows
+        merged = self._pieces[start:]
+        if len(merged) > 1:
+            whole = union([piece.frame for piece in merged])
+            self._pieces[start:] = [checkpoint(whole if self._reduced is None else self._reduced(whole))]
+            for piece in merged:
+                piece.release()
+
+
+def union(frames: Sequence[DataFrame]) -> DataFrame:
+    """All rows of frames with the same columns."""
+    return reduce(DataFrame.unionAll, frames)

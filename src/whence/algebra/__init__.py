@@ -1,0 +1,1 @@
+"""Annotations and deltas: the one place where they are added and negated."""

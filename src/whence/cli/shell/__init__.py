@@ -1,1 +1,0 @@
-"""`whence shell`: SQL, Datalog and questions, one after the other."""

@@ -1,0 +1,1 @@
+"""The public face of whence: a database, its questions, and the door to it."""

@@ -1,0 +1,309 @@
+"""The public face of whence: a database whose views follow its tables."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from whence.database.hypothetical import ChangeQuestions
+from whence.database.overview import OverviewQuestions
+from whence.database.why import WhyQuestions
+from whence.deadline import time_left
+from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
+from whence.interrupts import held, raise_waiting, steady_context
+from whence.model.program import Catalog
+from whence.model.schema import Relation
+from whence.model.types import Row, Type
+from whence.model.updates import Commit, Version
+from whence.session.batch import Batch
+from whence.session.draft import Delete, Insert, ignores_missing
+from whence.session.journal import changes
+from whence.session.lifetimes import NOW
+from whence.session.session import Session
+from whence.session.subscriptions import Callback, Subscription
+from whence.sources.source import read_rows
+from whence.sources.text_files import decode
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from whence.explain.explain import Explanation
+    from whence.session.query import Query
+
+
+# Seconds after which a thread that waits for its turn checks for an interrupt.
+_SECONDS_BETWEEN_CHECKS = 0.1
+
+
+class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
+    """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._lock = threading.RLock()
+        self._closed = False
+        self._in_change = False
+
+    def execute(
+        self, sql: str | bytes, *, name: str = "<sql>", directory: str | os.PathLike[str] = "."
+    ) -> Commit | None:
+        """Run SQL statements, separated by `;`, and return the commit of the last one, if it did anything.
+
+        Nothing runs unless all of the text can be understood; then each statement is a commit of its own. `name` is
+        what errors call the text; files that it mentions are looked for in `directory`.
+        """
+        from whence.lang.sql.parse import parse_sql
+        from whence.session.statements import apply_statement
+
+        text = _program(sql, name)
+        with self._changing() as session:
+            statements = parse_sql(text, session.definitions.catalog, name)
+            if not statements:
+                raise ParseError("the program is empty")
+            commit = None
+            for statement in statements:
+                commit = apply_statement(session, statement, Path(directory))
+            return commit
+
+    def rules(self, text: str | bytes, *, name: str = "<rules>", directory: str | os.PathLike[str] = ".") -> Commit:
+        """Add a Datalog program: relations with rules become views, facts and `.input` files rows of tables."""
+        from whence.lang.datalog.parse import parse_datalog
+        from whence.session.rules import apply_rules
+
+        # Before the lock is taken.
+        parsed = parse_datalog(_program(text, name), name)
+        with self._changing() as session:
+            return apply_rules(session, parsed, Path(directory))
+
+    def function(self, name: str, function: Callable[..., object], *, returns: str | Type) -> None:
+        """Make a Python function callable in SQL and rules. It gets None for NULL, and must be deterministic."""
+        with self._changing() as session:
+            session.register(name, function, returns)
+
+    def insert(self, relation: str, rows: object) -> Commit:
+        """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
+        table = self._table(relation)
+        return self._commit([Insert(table, read_rows(rows, table))])
+
+    def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
+        """Take rows out of a table, one copy for each row given. Rows that are not there are an error, or ignored."""
+        table = self._table(relation)
+        return self._commit([Delete(table, read_rows(rows, table), ignores_missing(missing))])
+
+    def batch(self) -> Batch:
+        """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
+        with self._reading():
+            return Batch(self._table, self._commit)
+
+    def advance(self, moment: object = NOW) -> Commit:
+        """Move time forward, and drop the rows whose time to live has passed.
+
+        Without a moment, or with "now", it is the time on the wall, in UTC.
+        """
+        with self._changing() as session:
+            return session.advance(moment)
+
+    def rows(self, relation: str) -> set[Row]:
+        """The rows of a table or view, each once."""
+        with self._reading() as session:
+            counts = session.counts(session.definitions.relation(relation).name)
+            return {row for row, count in counts.items() if count > 0}
+
+    def table(self, relation: str) -> pa.Table:
+        """The rows of a table or view, sorted, with duplicates."""
+        from whence.session.contents import contents_table
+
+        with self._reading() as session:
+            found = session.definitions.relation(relation)
+            return contents_table(found, session.counts(found.name))
+
+    def df(self, relation: str) -> Any:
+        """The rows of a table or view as a Spark DataFrame, if the database is on Spark."""
+        with self._reading() as session:
+            session.definitions.relation(relation)
+        raise UnsupportedError(
+            "only a database on Spark has DataFrames", hint="table() gives an Arrow table, which pandas and others take"
+        )
+
+    def define(self, *_: Any) -> None:
+        """Make views of decorated functions, if the database is on Spark."""
+        raise UnsupportedError(
+            "only a database on Spark has views that are defined by functions over DataFrames",
+            hint="define the view in SQL, with execute(...), or in Datalog, with rules(...)",
+        )
+
+    def query(self, sql: str | bytes, *, limit: int | None = None, timeout: float | None = None) -> pa.Table:
+        """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds."""
+        return self.prepare_query(sql).run(limit, timeout)
+
+    def prepare_query(self, sql: str | bytes) -> Query:
+        """A SELECT with all that it reads, to be run later or elsewhere. Meanwhile the database is free for others."""
+        from whence.session.contents import any_order_table
+        from whence.session.query import parsed_query
+
+        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql)
+        with self._reading() as session:
+
+            def table(relation: Relation) -> pa.Table:
+                return any_order_table(relation, session.counts(relation.name))
+
+            return parsed.prepared(session.definitions, table)
+
+    def changes(self, relation: str, since: int | None = None) -> pa.Table:
+        """What was inserted and deleted by the commits after version `since`, or by all of them.
+
+        The changes of old versions are forgotten (see `connect`); to ask for them is an error.
+        """
+        from whence.session.contents import changes_table
+
+        if isinstance(since, bool) or not isinstance(since, int | None):
+            raise TypeMismatchError(f"since is the version of a commit, a number, not {since!r}")
+        with self._reading() as session:
+            found = session.definitions.relation(relation)
+            return changes_table(found, changes(found, session.journal.since(found.name, Version(since or 0))))
+
+    def subscribe(self, relation: str, callback: Callback) -> Subscription:
+        """Call `callback` with an Arrow table of the changes, as `changes` gives them, after every commit that made
+        any. The handle's `cancel()` ends it.
+        """
+        if not callable(callback):
+            raise TypeMismatchError(f"subscribe needs something that can be called, not a {type(callback).__name__}")
+        with self._reading() as session:
+            return session.subscriptions.add(session.definitions.relation(relation).name, callback)
+
+    def explain(self, relation: str, *, analyze: bool = False) -> Explanation:
+        """How a view is kept up to date, as a text; with `analyze` also what the last commit cost it.
+
+        Of a table it tells how long rows live, and who reads it.
+        """
+        from whence.explain.explain import explain
+
+        with self._reading() as session:
+            definitions = session.definitions
+            name = definitions.relation(relation).name
+            # A view that waits has no plan, and says what it waits for when its rows are asked for.
+            session.counts(name)
+            return explain(name, definitions.analysis, definitions.functions, session.engine, analyze=analyze)
+
+    def catalog(self) -> Catalog:
+        """The tables and views that there are, with their columns, and the registered functions."""
+        with self._reading() as session:
+            return session.definitions.catalog
+
+    @property
+    def version(self) -> Version:
+        """The version of the latest commit; 0 before the first."""
+        return self._session.version
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What is worth knowing about the definitions so far, and no error."""
+        return tuple(self._session.notices)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it takes no more calls."""
+        return self._closed
+
+    def close(self) -> None:
+        """No more calls. Closing again does nothing."""
+        with held():
+            self._take_turn()
+            try:
+                if not self._closed:
+                    self._closed = True
+                    self._session.close()
+            finally:
+                self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _take_turn(self) -> None:
+        """One thread at a time, and within it calls within calls. A thread that waits can be interrupted."""
+        if self._lock.acquire(blocking=False):
+            return
+        while not self._lock.acquire(timeout=_within(time_left(), _SECONDS_BETWEEN_CHECKS)):
+            raise_waiting()
+            if time_left() == 0:
+                raise OutOfTimeError(
+                    "the database is busy with a commit or with another question", hint="ask again later"
+                )
+
+    @steady_context
+    def _reading(self) -> Generator[Session, None, None]:
+        self._take_turn()
+        try:
+            if self._closed:
+                raise StateError("this database is closed", hint="connect() opens another one")
+            if not self._session.intact and not self._in_change:
+                raise StateError(
+                    "a change was interrupted and could not be taken back",
+                    hint="close this database; one in a directory can be opened again, without that change",
+                )
+            yield self._session
+        finally:
+            self._lock.release()
+
+    @steady_context
+    def _changing(self) -> Generator[Session, None, None]:
+        is_inside = False
+        try:
+            with self._reading() as session:
+                is_inside = self._in_change
+                if is_inside:
+                    raise StateError(
+                        "the database is in the middle of a change",
+                        hint="a function that views call must not change the database",
+                    )
+                self._in_change = True
+                try:
+                    yield session
+                finally:
+                    self._in_change = False
+        finally:
+            # Outside of the lock, so that subscribers may wait for other users of the database; and also after an
+            # error, because the statements before a failing one have happened.
+            if not is_inside and self._session.subscriptions.queue:
+                self._session.subscriptions.deliver()
+
+    def _table(self, relation: str) -> Relation:
+        with self._reading() as session:
+            return session.definitions.table(relation)
+
+    def _commit(self, changes: list[Insert | Delete]) -> Commit:
+        with self._changing() as session:
+            for change in changes:
+                name, tables = change.relation.name, session.definitions.tables
+                if tables.get(name) is not change.relation and session.definitions.table(name) != change.relation:
+                    raise StateError(f"table {name!r} has changed since its rows were read")
+            session.expect(changes)
+            draft = session.draft()
+            for change in changes:
+                change.add_to(draft)
+            return session.commit(draft)
+
+
+def _within(time: float, most: float) -> float:
+    """Of a time to wait, which is negative if it has no end, so much at most."""
+    return most if time < 0 else min(time, most)
+
+
+def _program(text: object, name: str) -> str:
+    """The text of a program, which must not be empty."""
+    if isinstance(text, bytes):
+        text = decode(text, name, ParseError)
+    if not isinstance(text, str):
+        raise TypeMismatchError(f"a program is text, not a {type(text).__name__}")
+    if not text.strip():
+        raise ParseError("the program is empty")
+    return text

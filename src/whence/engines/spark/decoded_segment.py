@@ -1,0 +1,271 @@
+"""The rows of a segment, decoded once from Parquet onto this machine's disk, so that each can be read alone.
+
+Rows are found by hashes of their columns in Arrow's layout. What is on disk is mapped into memory; no file has a name
+once it is mapped, so none is ever left.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+N = TypeVar("N", bound=np.generic)
+
+Hashes: TypeAlias = npt.NDArray[np.uint64]
+Numbers: TypeAlias = npt.NDArray[np.int64]
+
+# Rows that are decoded at a time.
+PIECE = 1 << 17
+
+
+class Heap:
+    """Rows by number, and by what they hold. An index is made when it is first asked for."""
+
+    def __init__(self, files: Sequence[Path], schema: pa.Schema, directory: Path) -> None:
+        """The rows of some files of Parquet, with these columns. What is made of them lies in the directory."""
+        self.schema = schema
+        self._directory = directory
+        self._reader = pa.ipc.open_file(map_file(directory, lambda file: _decode(files, schema, file)))
+        sizes = [self._reader.get_batch(number).num_rows for number in range(self._reader.num_record_batches)]
+        # The number of the first row of each batch, and of the one after the last.
+        self._firsts = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.array(sizes, np.int64))))
+        self._by_columns: dict[tuple[str, ...], Index] = {}
+        self._by_elements: dict[str, Index] = {}
+
+    def with_keys(self, columns: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table:
+        """The rows that hold one of the keys in these columns, and perhaps a few others that have the same hash."""
+        names = tuple(columns)
+        if names not in self._by_columns:
+            self._by_columns[names] = Index(self._keys(names), self._directory)
+        return self._rows(self._by_columns[names].find(hash_rows(keys)))
+
+    def with_elements(self, column: str, elements: pa.Array) -> pa.Table:
+        """The rows whose list in a column has one of these elements."""
+        if column not in self._by_elements:
+            self._by_elements[column] = Index(self._elements(column), self._directory)
+        return self._rows(self._by_elements[column].find(hash_values(elements)))
+
+    def _keys(self, columns: tuple[str, ...]) -> Iterator[tuple[Hashes, Numbers]]:
+        for first, batch in self._batches():
+            hashes = hash_rows([batch.column(name) for name in columns])
+            yield hashes, np.arange(first, first + batch.num_rows)
+
+    def _elements(self, column: str) -> Iterator[tuple[Hashes, Numbers]]:
+        for first, batch in self._batches():
+            lists = batch.column(column)
+            lengths = np.diff(lists.offsets.to_numpy())
+            yield hash_values(lists.flatten()), np.repeat(np.arange(first, first + batch.num_rows), lengths)
+
+    def _batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        for number, first in enumerate(self._firsts[:-1]):
+            yield int(first), self._reader.get_batch(number)
+
+    def _rows(self, numbers: Numbers) -> pa.Table:
+        bounds = np.searchsorted(numbers, self._firsts)
+        found = [
+            batch.take(pa.array(numbers[begin:end] - first))
+            for (first, batch), begin, end in zip(self._batches(), bounds, bounds[1:], strict=False)
+            if end > begin
+        ]
+        return pa.Table.from_batches(found, self.schema)
+
+
+def _decode(files: Sequence[Path], schema: pa.Schema, to: pa.NativeFile) -> None:
+    with pa.ipc.new_file(to, schema) as writer:
+        for path in files:
+            with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
+                for batch in opened.iter_batches(PIECE, columns=schema.names):
+                    writer.write_batch(_as(batch, schema))
+
+
+def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [batch.column(field.name).cast(field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+# After so many scans of a frame, another few cost as much as what makes all that follow unnecessary.
+SCANNED_FIRST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Reachable:
+    """A frame on a disk of this machine: its files of Parquet, and a directory for what is made of them."""
+
+    files: Sequence[Path]
+    directory: Path
+
+
+class Points:
+    """What finds single rows of a frame with these columns. A frame that is not `reachable` is always scanned."""
+
+    def __init__(self, reachable: Reachable | None, schema: pa.Schema) -> None:
+        self._reachable = reachable
+        self._schema = schema
+        self._scans = 0
+        self._heap: Heap | None = None
+
+    def heap(self) -> Heap | None:
+        """Where to look; None if the frame is to be scanned this time."""
+        if self._heap is None and self._reachable is not None:
+            if self._scans < SCANNED_FIRST:
+                self._scans += 1
+                return None
+            try:
+                self._heap = Heap(self._reachable.files, self._schema, self._reachable.directory)
+            except (OSError, pa.ArrowException):
+                # A disk without room, or a damaged file: a scan needs no room, and knows how to tell of damage.
+                self._reachable = None
+        return self._heap
+
+
+def heaps_of(parts: Sequence[Points]) -> list[Heap] | None:
+    """Where to look for rows that are in any of several frames."""
+    heaps = [part.heap() for part in parts]
+    found = [heap for heap in heaps if heap is not None]
+    return found if parts and len(found) == len(heaps) else None
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_OTHER_ODD = np.uint64(0xC2B2AE3D27D4EB4F)
+_HALF = np.uint64(32)
+_NULL = np.uint64(0xA0761D6478BD642F)
+
+
+def hash_rows(columns: Sequence[pa.Array]) -> Hashes:
+    """One hash for each row of these columns, of which there is at least one."""
+    hashes = hash_values(columns[0])
+    for column in columns[1:]:
+        hashes = _mixed(hashes * _OTHER_ODD + hash_values(column))
+    return hashes
+
+
+def hash_values(array: pa.Array) -> Hashes:
+    hashes = _mixed(_bits(array))
+    if array.null_count:
+        hashes[array.is_null().to_numpy(zero_copy_only=False)] = _NULL
+    return hashes
+
+
+def _mixed(bits: Hashes) -> Hashes:
+    """Spread every bit over all of them. Different numbers stay different."""
+    bits = (bits ^ (bits >> _HALF)) * _ODD
+    return bits ^ (bits >> _HALF)
+
+
+def _bits(array: pa.Array) -> Hashes:
+    """A number for each value; for one that is NULL, any."""
+    kind = array.type
+    if pa.types.is_string(kind):
+        starts = _offsets(array)
+        return _of_sequences(np.frombuffer(array.buffers()[2] or b"", np.uint8).astype(np.uint64), starts)
+    if pa.types.is_list(kind):
+        return _of_sequences(hash_values(array.values), _offsets(array))
+    if pa.types.is_decimal128(kind):
+        words = np.frombuffer(array.buffers()[1], np.uint64)[2 * array.offset :][: 2 * len(array)]
+        return _mixed(words[::2]) + words[1::2]
+    if pa.types.is_null(kind):
+        return np.zeros(len(array), np.uint64)
+    if pa.types.is_floating(kind):
+        return _canonical(array.fill_null(0.0).to_numpy(zero_copy_only=False)).view(np.uint64)
+    # What is left are numbers and moments of 1 to 64 bits.
+    if pa.types.is_date32(kind):
+        array = array.view(pa.int32())
+    numbers: Hashes = array.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False).view(np.uint64)
+    return numbers
+
+
+def _offsets(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Where each text or list begins, and where the last one ends."""
+    return np.frombuffer(array.buffers()[1], np.int32)[array.offset :][: len(array) + 1].astype(np.int64)
+
+
+def _of_sequences(elements: Hashes, starts: npt.NDArray[np.int64]) -> Hashes:
+    """A sequence is the sum of its elements, each mixed with its place, and of its length."""
+    elements = elements[starts[0] : starts[-1]]
+    starts = starts - starts[0]
+    lengths = np.diff(starts)
+    places = np.arange(len(elements)) - np.repeat(starts[:-1], lengths)
+    mixed = _mixed(elements * _OTHER_ODD + places.astype(np.uint64))
+    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)))
+    return sums[starts[1:]] - sums[starts[:-1]] + lengths.astype(np.uint64)
+
+
+def _canonical(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """There is one zero, and one number that is none."""
+    numbers = numbers + 0.0
+    numbers[np.isnan(numbers)] = np.nan
+    return numbers
+
+
+# Entries that are sorted at a time. More than that are several runs, each of which is searched.
+RUN = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Hashes in ascending order, and with each the number of its row."""
+
+    hashes: Hashes
+    numbers: npt.NDArray[np.uint32] | Numbers
+
+    def find(self, hashes: Hashes) -> Numbers:
+        first = np.searchsorted(self.hashes, hashes, "left")
+        counts = np.searchsorted(self.hashes, hashes, "right") - first
+        # Where each hash's entries begin among all that are found.
+        begins = np.cumsum(counts) - counts
+        entries = np.repeat(first - begins, counts) + np.arange(int(counts.sum()))
+        return self.numbers[entries].astype(np.int64)
+
+
+class Index:
+    def __init__(self, entries: Iterable[tuple[Hashes, Numbers]], directory: Path) -> None:
+        """`entries` are hashes and the numbers of their rows, in pieces of any size."""
+        self._runs: list[_Run] = []
+        pending: list[tuple[Hashes, Numbers]] = []
+        for piece in entries:
+            pending.append(piece)
+            if sum(len(hashes) for hashes, _ in pending) >= RUN:
+                self._runs.append(_sorted(pending, directory))
+                pending = []
+        if pending:
+            self._runs.append(_sorted(pending, directory))
+
+    def find(self, hashes: Hashes) -> Numbers:
+        """The rows with one of these hashes, in ascending order, each once."""
+        # Neighbours in the index are neighbours on disk.
+        hashes = np.unique(hashes)
+        found = [run.find(hashes) for run in self._runs]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+
+
+def _sorted(pieces: list[tuple[Hashes, Numbers]], directory: Path) -> _Run:
+    hashes = np.concatenate([hashes for hashes, _ in pieces])
+    numbers = np.concatenate([numbers for _, numbers in pieces])
+    if len(numbers) and numbers[-1] < 1 << 32:
+        numbers = numbers.astype(np.uint32)
+    order = np.argsort(hashes, kind="stable")
+    return _Run(map_array(directory, hashes[order]), map_array(directory, numbers[order]))
+
+
+def map_file(directory: Path, write: Callable[[pa.NativeFile], None]) -> pa.Buffer:
+    """What `write` writes, mapped. The system keeps of it in memory what it has room for."""
+    with tempfile.NamedTemporaryFile(prefix=".lookup-", dir=directory) as named:
+        with pa.OSFile(named.name, "wb") as opened:
+            write(opened)
+        mapped = pa.memory_map(named.name)
+        return mapped.read_buffer()
+
+
+def map_array(directory: Path, array: npt.NDArray[N]) -> npt.NDArray[N]:
+    """The same array, on disk."""
+    if not len(array):
+        return array
+    return np.frombuffer(map_file(directory, lambda file: file.write(array)), array.dtype)

@@ -1,1 +1,0 @@
-"""Finding rows by key without a scan: segments decoded into files that this process maps, with hashes to find them."""

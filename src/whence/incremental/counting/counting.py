@@ -1,0 +1,301 @@
+"""Views without recursion: the bindings of each rule and how they change, counted per row or folded per group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Protocol, TypeAlias
+
+from whence.algebra.deltas import add_to
+from whence.analysis.components import Component
+from whence.analysis.limits import RecursionLimits
+from whence.analysis.typed_rules import TypedRule
+from whence.incremental.counting.bindings import Batch, BindingColumns, Take
+from whence.incremental.counting.groups import Groups
+from whence.incremental.counting.input_changes import AtomTrigger, EnteredChange, NegationTrigger
+from whence.incremental.counting.pipeline import BodySources, MatchCounter, PlanPipeline
+from whence.incremental.counting.sources import AtomSource, ChangedSource, LiteralState, NegatedSource, absence_of
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.plan import relation_of
+from whence.incremental.planner import make_delta_plan, make_plan
+from whence.incremental.store import ProbedRelation, Store, StoreStatistics
+from whence.model.program import Functions
+from whence.model.rules import Negation, Rule
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Delta
+from whence.planning.statistics import Statistics, is_outdated
+
+# Makes the function that takes a plan's bindings.
+Taker: TypeAlias = Callable[[BindingColumns], Take]
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaPart:
+    """Two summands: the literal whose change they start from, and what the other changed literals read.
+
+    Literals that are not mentioned have not changed.
+    """
+
+    trigger: int
+    states: Mapping[int, LiteralState]
+
+
+def delta_parts(changed: Sequence[int]) -> Iterator[DeltaPart]:
+    """The summands of a rule's delta when these of its literals change."""
+    for place, trigger in enumerate(changed):
+        kept = dict.fromkeys(changed[:place], LiteralState.KEPT)
+        yield DeltaPart(trigger, kept | dict.fromkeys(changed[place + 1 :], LiteralState.ITS))
+
+
+class RuleDeltas:
+    """A rule over stores. What becomes of the bindings is up to the view, through `taker`."""
+
+    def __init__(
+        self,
+        typed: TypedRule,
+        functions: Functions,
+        stores: Mapping[str, ProbedRelation],
+        taker: Taker,
+        counter: MatchCounter | None = None,
+    ) -> None:
+        rule = typed.rule
+        self._counter = counter
+        self._rule = typed
+        self._functions = functions
+        self._stores = stores
+        self._taker = taker
+        self._reads = {number: name for number, literal in enumerate(rule.body) if (name := relation_of(literal))}
+        atoms: dict[int, AtomSource] = {}
+        negations: dict[int, NegatedSource] = {}
+        for number, name in self._reads.items():
+            if isinstance(rule.body[number], Negation):
+                negations[number] = absence_of(stores[name])
+            else:
+                atoms[number] = AtomSource(stores[name])
+        # Everything as it is stored.
+        self._reading = BodySources(atoms, negations)
+        self._prepared: dict[int, _Prepared] = {}
+
+    def build(self) -> None:
+        """Gives the view all bindings over what the stores hold."""
+        plan = make_plan(self._rule, StoreStatistics(self._stores), indexes=self._indexes)
+        pipeline = PlanPipeline(plan, self._rule.relations, self._functions, self._counter)
+        take = self._taker(BindingColumns(pipeline.terms))
+        for batch in pipeline.run(self._reading):
+            take(batch)
+
+    def apply(self, deltas: Mapping[str, Delta]) -> None:
+        """Gives the view the bindings that come and go."""
+        touched = [number for number, name in self._reads.items() if name in deltas]
+        if not touched:
+            return
+        statistics = StoreStatistics(self._stores, deltas)
+        sizes = {name: statistics.size(name) for name in self._reads.values()}
+        entered: dict[int, EnteredChange] = {}
+        for number in touched:
+            prepared = self._prepared.get(number)
+            if prepared is None or is_outdated(prepared.sizes, sizes):
+                prepared = self._prepared[number] = self._prepare(number, statistics, sizes)
+            name = self._reads[number]
+            found = prepared.trigger.enter(deltas[name], self._stores[name])
+            if found is not None:
+                entered[number] = found
+        for part in delta_parts(list(entered)):
+            prepared = self._prepared[part.trigger]
+            start = entered[part.trigger].start(several=len(entered) > 1)
+            for batch in prepared.pipeline.run(self._beside(part, entered), start, prepared.trigger.steps):
+                prepared.take(batch)
+
+    def _beside(self, part: DeltaPart, entered: Mapping[int, EnteredChange]) -> BodySources:
+        """What the other literals read."""
+        if not part.states:
+            return self._reading
+        atoms, negations = dict(self._reading.atoms), dict(self._reading.negations)
+        for number, state in part.states.items():
+            change = entered[number].change
+            if number in atoms:
+                atoms[number] = ChangedSource(change, state)
+            else:
+                negations[number] = change.finding(state)
+        return BodySources(atoms, negations)
+
+    def _prepare(self, number: int, statistics: Statistics, sizes: Mapping[str, int]) -> _Prepared:
+        plan = make_delta_plan(self._rule, statistics, number)
+        pipeline = PlanPipeline(plan, self._rule.relations, self._functions, self._counter)
+        relation = self._rule.relations[self._reads[number]]
+        trigger: AtomTrigger | NegationTrigger
+        if number in self._reading.atoms:
+            trigger = AtomTrigger(plan, pipeline.terms, self._rule.rule, relation)
+        else:
+            trigger = NegationTrigger(plan, pipeline.terms, relation)
+        return _Prepared(pipeline, trigger, self._taker(trigger.opening), sizes)
+
+    def _indexes(self, name: str) -> Collection[tuple[int, ...]]:
+        store = self._stores[name]
+        return store.indexes if isinstance(store, Store) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A plan ready to run, how a change gets into it, what takes its bindings, and the sizes of the relations that it
+    was made for.
+    """
+
+    pipeline: PlanPipeline
+    trigger: AtomTrigger | NegationTrigger
+    take: Take
+    sizes: Mapping[str, int]
+
+
+class CountedView(Protocol):
+    """The state of one relation. Nothing that happens between `begin` and `settle` counts if `undo` comes instead."""
+
+    def taker(self, rule: int, opening: BindingColumns) -> Take:
+        """What takes the bindings of a plan for the rule of that number, which are read like this."""
+
+    def begin(self) -> None:
+        """From now on bindings are taken."""
+
+    def change(self) -> Delta:
+        """What the bindings taken since `begin` change in the view."""
+
+    def settle(self) -> None: ...
+
+    def undo(self) -> None: ...
+
+    def counts(self) -> Mapping[Row, int]:
+        """The settled rows."""
+
+
+class Tally:
+    """In a bag the number of derivations is the row's count. A set has the rows for which it is positive."""
+
+    def __init__(self, relation: Relation, rules: Sequence[Rule]) -> None:
+        self._relation = relation
+        self._rules = rules
+        # Never 0, and below it only where differential rules take away more than the others give.
+        self._derivations: dict[Row, int] = {}
+        self._sums: Counter[Row] = Counter()
+        self._pending: dict[Row, int] = {}
+
+    def taker(self, rule: int, opening: BindingColumns) -> Take:
+        head, sign = self._rules[rule].head.terms, self._rules[rule].sign
+        rows = opening.row(head, [column.type for column in self._relation.columns])
+        weights = opening.weights(sign)
+
+        def take(batch: Batch) -> None:
+            sums = self._sums
+            for opened in opening.open(batch):
+                if weights is None:
+                    sums.update(rows(opened))
+                else:
+                    for row, weight in zip(rows(opened), weights(opened), strict=True):
+                        sums[row] = sums.get(row, 0) + weight
+
+        return take
+
+    def begin(self) -> None:
+        self._sums, self._pending = Counter(), {}
+
+    def change(self) -> Delta:
+        self._pending = {row: change for row, change in self._sums.items() if change}
+        self._sums = Counter()
+        return self._membership() if self._relation.distinct else self._pending
+
+    def settle(self) -> None:
+        derivations = self._derivations
+        if not derivations:
+            self._derivations = dict(self._pending)
+        else:
+            add_to(derivations, self._pending.items())
+        self.begin()
+
+    def undo(self) -> None:
+        self.begin()
+
+    def counts(self) -> Mapping[Row, int]:
+        return Members(self._derivations) if self._relation.distinct else MappingProxyType(self._derivations)
+
+    def _settled(self) -> Mapping[Row, int]:
+        """The derivations of every row before the change."""
+        return self._derivations
+
+    def _membership(self) -> Delta:
+        delta: dict[Row, int] = {}
+        derivations = self._settled()
+        for row, change in self._pending.items():
+            before = derivations.get(row, 0)
+            if (before > 0) is not (before + change > 0):
+                delta[row] = 1 if change > 0 else -1
+        return delta
+
+
+class Members(Mapping[Row, int]):
+    """The rows of a set, each once: those that have a derivation."""
+
+    def __init__(self, derivations: Mapping[Row, int]) -> None:
+        self._derivations = derivations
+
+    def __getitem__(self, row: Row) -> int:
+        if self._derivations[row] > 0:
+            return 1
+        raise KeyError(row)
+
+    def __iter__(self) -> Iterator[Row]:
+        return (row for row, count in self._derivations.items() if count > 0)
+
+    def __len__(self) -> int:
+        return sum(count > 0 for count in self._derivations.values())
+
+
+class Counting(Maintainer):
+    """One relation and its rules. What a commit changes is kept beside the state until it settles."""
+
+    def __init__(
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        stores: Mapping[str, Store],
+        limits: RecursionLimits,  # noqa: ARG002 - all maintainers are made alike; without recursion there is nothing to limit
+        counter: Callable[[Rule], MatchCounter | None] = lambda _: None,
+    ) -> None:
+        """Within a recursion, the `counter` for a rule is told of its matches."""
+        (self._name,) = component.relations
+        relation = relations[self._name]
+        self._view: CountedView = (
+            Groups(relation, component.typed) if component.aggregated else Tally(relation, component.rules)
+        )
+        self._rules = [
+            RuleDeltas(rule, functions, stores, partial(self._view.taker, number), counter(rule.rule))
+            for number, rule in enumerate(component.typed)
+        ]
+
+    def build(self) -> Mapping[str, Delta]:
+        self._view.begin()
+        for rule in self._rules:
+            rule.build()
+        return {self._name: self._view.change()}
+
+    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        self._view.begin()
+        changed = {name: delta for name, delta in deltas.items() if delta}
+        for rule in self._rules:
+            rule.apply(changed)
+        delta = self._view.change()
+        return {self._name: delta} if delta else {}
+
+    def settle(self) -> None:
+        self._view.settle()
+
+    def undo(self) -> None:
+        self._view.undo()
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        if relation != self._name:
+            raise KeyError(relation)
+        return self._view.counts()

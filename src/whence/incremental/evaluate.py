@@ -1,0 +1,68 @@
+"""The answer to a program that is asked once: the plans of maintained views, over rows that are there anyway."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from whence.analysis.analyze import Analysis
+from whence.analysis.limits import RecursionLimits
+from whence.incremental.counting.counting import Counting
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.recursive.recompute import Recompute
+from whence.incremental.store import Holder, Key, Store
+from whence.model.program import Functions
+from whence.model.types import Row
+from whence.model.updates import Delta
+
+
+def evaluate(
+    analysis: Analysis, functions: Functions, limits: RecursionLimits, contents: Callable[[str], Store], relation: str
+) -> Mapping[Row, int]:
+    """The rows of a relation, and how often each is there. `contents` are those of relations without rules."""
+    outputs: dict[str, Delta] = {}
+    stores: dict[str, Store] = {}
+    for component in analysis.components:
+        if not component.rules:
+            stores.update((name, contents(name)) for name in component.relations)
+            continue
+        for name in component.reads:
+            if name not in stores:
+                stores[name] = Store(outputs.get(name))
+        made: Callable[..., Maintainer] = Recompute if component.recursive else Counting
+        below = {name: stores[name] for name in component.reads}
+        outputs.update(made(component, analysis.relations, functions, below, limits).build())
+    return {row: count for row, count in outputs.get(relation, {}).items() if count > 0}
+
+
+class Borrowed(Store):
+    """Rows of another owner, and its store if it has one, whose indexes are used; others are made and go with this.
+
+    It is for the time of one question, while the rows do not change.
+    """
+
+    def __init__(self, counts: Mapping[Row, int], owner: Store | None = None) -> None:
+        super().__init__()
+        self._lent = counts
+        self._owner = owner
+        self._theirs = frozenset(() if owner is None else owner.indexes)
+
+    @property
+    def counts(self) -> Mapping[Row, int]:
+        return self._lent
+
+    @property
+    def indexes(self) -> Collection[tuple[int, ...]]:
+        return self._theirs
+
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        if self._owner is not None and positions in self._theirs:
+            return self._owner.matching(positions, key)
+        return super().matching(positions, key)
+
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Collection[Row]]:
+        if self._owner is not None and positions in self._theirs:
+            return self._owner.matching_all(positions, keys)
+        return super().matching_all(positions, keys)
+
+    def holder(self, positions: tuple[int, ...]) -> Holder | None:
+        return None if self._owner is None else self._owner.holder(positions)

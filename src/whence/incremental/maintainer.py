@@ -1,0 +1,33 @@
+"""What keeps the relations of one component up to date: one interface, several strategies behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from whence.model.types import Row
+from whence.model.updates import Delta
+
+
+class Maintainer(Protocol):
+    """A component's relations under changes to what it reads.
+
+    A change comes in two steps, so that a commit happens in all components or in none: `apply` works out what follows
+    and may raise; then every maintainer that took part is told to `settle`, or, if any of them raised, to `undo`.
+    While `apply` runs, the stores of all relations that the component reads still hold the rows from before.
+    """
+
+    def build(self) -> Mapping[str, Delta]:
+        """The component's relations from scratch, over what the stores hold now; called once, before anything else."""
+
+    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        """What changes in the component's relations when the relations it reads change like this."""
+
+    def settle(self) -> None:
+        """The last `build` or `apply` has become part of a commit."""
+
+    def undo(self) -> None:
+        """The last `build` or `apply` has not happened, even if it raised half-way."""
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        """The settled rows of a relation of the component, and how often each is there. Looking a row up is cheap."""

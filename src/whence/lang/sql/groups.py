@@ -1,0 +1,139 @@
+"""Blocks after GROUP BY, in which only groups and aggregates have a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from whence.errors import ArityError, UnknownNameError, UnsupportedError
+from whence.lang.sql.block import Block
+from whence.lang.sql.expressions import translate
+from whence.lang.sql.functions import AGGREGATE_SYNONYMS
+from whence.lang.sql.lowering import Lowering
+from whence.model import types
+from whence.model.span import Span
+from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
+
+
+def aggregate_calls(node: exp.Expr) -> list[exp.Expr]:
+    """The aggregates in an expression, leaving out those of its subqueries."""
+    found: list[exp.Expr] = []
+    todo = [node]
+    while todo:
+        here = todo.pop()
+        if isinstance(here, exp.Query | exp.Window):
+            continue
+        inner = here.this if isinstance(here, exp.Filter) else here
+        if isinstance(inner, exp.Anonymous) and str(inner.this).lower() in AGGREGATE_SYNONYMS:
+            found.append(here)
+        else:
+            todo.extend(reversed(list(here.iter_expressions())))
+    return found
+
+
+def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
+    """`sum(DISTINCT x) FILTER (WHERE c)` over the rows of an ungrouped block."""
+    node = node.unnest()
+    condition = node.expression.this if isinstance(node, exp.Filter) else None
+    call = node.this if isinstance(node, exp.Filter) else node
+    span = lowering.span(call)
+    function = AGGREGATE_SYNONYMS[str(call.this).lower()]
+    arguments = list(call.expressions)
+    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = arguments[0].expressions
+    if len(arguments) != 1:
+        raise ArityError(
+            f"{function} takes one argument, and {len(arguments)} are given",
+            span=span,
+            hint="count several columns over a SELECT DISTINCT of them" if function == "count" else None,
+        )
+    argument: Term | None
+    if isinstance(arguments[0], exp.Star):
+        if function != "count":
+            raise UnsupportedError(f"{function}(*) has no meaning", span=span, hint="only count(*) has")
+        argument = None if condition is None else Constant(1, types.INT)
+    else:
+        if aggregate_calls(arguments[0]):
+            raise UnsupportedError(
+                "an aggregate inside an aggregate is not supported", span=span, hint="use a subquery in FROM"
+            )
+        argument = translate(lowering, block, arguments[0])
+    if condition is not None:
+        assert argument is not None
+        argument = Call("if", (translate(lowering, block, condition), argument, Constant(None, types.NULL)), span=span)
+    if argument is not None:
+        _refuse_outer(block, argument, function, span)
+        argument = block.resolve_term(argument)
+    aggregate = Aggregate(function, argument, distinct, span=span)
+    lowering.typed(aggregate, block)
+    return aggregate
+
+
+def _refuse_outer(block: Block, argument: Term, function: str, span: Span | None) -> None:
+    """SQL computes an aggregate of the outer query's columns alone over the rows of that query, not of this one."""
+    used = variable_names([argument])
+    if used and used <= set(block.free.values()):
+        raise UnsupportedError(
+            f"{function}(...) of columns of the outer query only is not supported inside a subquery",
+            span=span,
+            hint="aggregate in a query of its own, and join with that",
+        )
+
+
+class Grouped(Block):
+    """The rows after grouping. Names are looked up in the rows before, and must lead to a group."""
+
+    def __init__(self, before: Block) -> None:
+        super().__init__(before.numbers, before.outer, before.ctes, opaque=before.opaque)
+        self.aliases = before.aliases
+        self._before = before
+        self._groups: Mapping[Term, Variable] = {}
+        self._aggregates: Mapping[Aggregate, Variable] = {}
+        self._lowering: Lowering | None = None
+
+    def learn(
+        self, lowering: Lowering, groups: Mapping[Term, Variable], aggregates: Mapping[Aggregate, Variable]
+    ) -> None:
+        self._lowering, self._groups, self._aggregates = lowering, groups, aggregates
+
+    def known(self, node: exp.Expr) -> Term | None:
+        assert self._lowering is not None
+        if aggregate_calls(node) == [node]:
+            return self._aggregates.get(to_aggregate(self._lowering, self._before, node))
+        if (
+            isinstance(node, exp.Column | exp.Literal | exp.Query)
+            or node.find(exp.Query) is not None
+            or aggregate_calls(node)
+        ):
+            return None
+        if not any(isinstance(n, exp.Column) for n in node.walk()):
+            return None
+        try:
+            term = self._before.resolve_term(translate(self._lowering, self._before, node))
+        except UnknownNameError:
+            return None
+        return self._groups.get(term)
+
+    def resolve(self, table: str | None, column: str, span: Span | None) -> Term | None:
+        local = [e for e in self._before.scope if e.column.lower() == column.lower()]
+        if not local:
+            return self.resolve_outside(table, column, span)
+        term = self._before.resolve(table, column, span)
+        if term is None:
+            return None
+        group = self._groups.get(self._before.resolve_term(term))
+        if group is None:
+            outside = {self._before.root(mine) for mine in self._before.free.values()}
+            if isinstance(term, Variable) and self._before.root(term.name) in outside:
+                return self.resolve_outside(table, column, span)
+            raise UnknownNameError(
+                f"column {column!r} is neither grouped nor aggregated",
+                span=span,
+                hint=f"add it to GROUP BY, or take min({column}) or max({column})",
+            )
+        return group
+
+    def visible_columns(self) -> list[str]:
+        return self._before.visible_columns()

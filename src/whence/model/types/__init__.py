@@ -1,0 +1,46 @@
+"""The types a column can have, by their Spark SQL names, and the Python values that carry them.
+
+    STRING str   INT, BIGINT int   DOUBLE float   DECIMAL(p,s) decimal.Decimal   BOOLEAN bool
+    DATE datetime.date   TIMESTAMP datetime.datetime without time zone   ARRAY<T> tuple
+
+Every column can also hold None unless it is declared NOT NULL. NaN is no value.
+
+A type is a value of a class that says all there is to know of it, in a file of its family. TYPES is the registry: who
+asks something of all types goes through it, and who has a value or a column asks the type itself.
+"""
+
+from __future__ import annotations
+
+from whence.model.types.arrays import ArrayType, has_null
+from whence.model.types.base import NULL, Converter, MisfitError, Row, Scalar, Type, Value
+from whence.model.types.decimals import DecimalType
+from whence.model.types.numbers import BIGINT, DOUBLE, INT, IntegerType
+from whence.model.types.strings import BOOLEAN, STRING
+from whence.model.types.times import DATE, TIMESTAMP
+
+__all__ = [
+    "BIGINT",
+    "BOOLEAN",
+    "BY_NAME",
+    "DATE",
+    "DOUBLE",
+    "INT",
+    "NULL",
+    "STRING",
+    "TIMESTAMP",
+    "TYPES",
+    "ArrayType",
+    "Converter",
+    "DecimalType",
+    "IntegerType",
+    "MisfitError",
+    "Row",
+    "Scalar",
+    "Type",
+    "Value",
+    "has_null",
+]
+
+# All types without parameters, in the order in which messages list them.
+TYPES: tuple[Type, ...] = (STRING, INT, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP)
+BY_NAME = {kind.name: kind for kind in TYPES}

@@ -1,0 +1,155 @@
+"""The order in which the atoms of a body are joined, from what is known at the start to all of them.
+
+Costs are the rows that are looked at. Among orders with the fewest steps that nothing links to what is
+there, the cheapest is chosen: of all orders where there are few atoms, step by step where there are many. Orders that
+cost the same are taken in the order of the text, so that plans stay as they are while nothing tells against them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from whence.model.schema import Relation
+from whence.planning.statistics import VALUES_OF_A_COLUMN, Statistics
+
+# Up to so many atoms, all orders are compared: 64 sets of atoms, each reached from at most six smaller ones.
+COMPARED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAtom:
+    """An atom as joins see it.
+
+    For every column there are sets of variables, any one of which tells the column's value once all of it is bound:
+    none where rows are not looked up by it, an empty one where it is constant. What `binds` names has a value after
+    the join.
+    """
+
+    relation: Relation
+    columns: tuple[tuple[frozenset[str], ...], ...]
+    binds: frozenset[str]
+
+    def known(self, bound: Collection[str]) -> list[int]:
+        """The columns whose values are known where these variables are bound."""
+        return [at for at, keys in enumerate(self.columns) if any(key.issubset(bound) for key in keys)]
+
+
+class Definition(NamedTuple):
+    """A variable that has a value as soon as those have that it is computed from."""
+
+    name: str
+    needs: frozenset[str]
+
+
+def join_order(
+    atoms: Sequence[JoinAtom],
+    statistics: Statistics,
+    bound: Collection[str] = (),
+    definitions: Sequence[Definition] = (),
+    *,
+    is_started: bool = True,
+) -> list[int]:
+    """The places of the atoms in the order of joining. Unless it `is_started`, the first of them is read through."""
+    if len(atoms) < 2:
+        return list(range(len(atoms)))
+    joining = _Joining(atoms, _Costs(statistics), definitions)
+    start = _Join(0, 0.0, (), 1.0, joining.closed(frozenset(bound)), is_started)
+    if len(atoms) > COMPARED:
+        return joining.step_by_step(start)
+    return joining.cheapest(start)
+
+
+def key_columns(relation: Relation) -> set[int]:
+    """Columns that tell the rows apart. Without a declared key, all of them do, copies aside."""
+    names = relation.key or relation.column_names
+    return {position for position, name in enumerate(relation.column_names) if name in names}
+
+
+class _Costs:
+    """What look-ups find, on average. Statistics are asked once for each."""
+
+    def __init__(self, statistics: Statistics) -> None:
+        self._statistics = statistics
+        self._known: dict[tuple[str, tuple[int, ...]], float] = {}
+
+    def rows_found(self, relation: Relation, columns: Collection[int]) -> float:
+        """How many rows hold one value at these columns; without columns, how many there are, and at least 1."""
+        asked = (relation.name, tuple(sorted(columns)))
+        if asked not in self._known:
+            self._known[asked] = self._found(relation, asked[1])
+        return self._known[asked]
+
+    def _found(self, relation: Relation, columns: tuple[int, ...]) -> float:
+        if columns and key_columns(relation).issubset(columns):
+            return 1.0
+        size = max(1, self._statistics.size(relation.name))
+        if not columns:
+            return float(size)
+        distinct = self._statistics.distinct(relation.name, columns)
+        if distinct is None:
+            distinct = VALUES_OF_A_COLUMN ** len(columns)
+        return max(1.0, size / max(1, distinct))
+
+
+class _Join(NamedTuple):
+    """Some atoms joined; those that compare less are better, and the first three tell that."""
+
+    unlinked: int
+    cost: float
+    order: tuple[int, ...]
+    rows: float
+    bound: frozenset[str]
+    is_started: bool
+
+
+class _Joining:
+    def __init__(self, atoms: Sequence[JoinAtom], costs: _Costs, definitions: Sequence[Definition]) -> None:
+        self._atoms = atoms
+        self._costs = costs
+        self._definitions = definitions
+
+    def cheapest(self, start: _Join) -> list[int]:
+        """For every set of atoms the best order of joining them, from the small sets to the large ones."""
+        best: dict[frozenset[int], _Join] = {frozenset(): start}
+        for _ in self._atoms:
+            longer: dict[frozenset[int], _Join] = {}
+            for joined, join in best.items():
+                for at in range(len(self._atoms)):
+                    if at not in joined:
+                        after, reached = self._after(join, at), joined | {at}
+                        if reached not in longer or after[:3] < longer[reached][:3]:
+                            longer[reached] = after
+            best = longer
+        (join,) = best.values()
+        return list(join.order)
+
+    def step_by_step(self, start: _Join) -> list[int]:
+        join = start
+        while len(join.order) < len(self._atoms):
+            rest = (at for at in range(len(self._atoms)) if at not in join.order)
+            join = min((self._after(join, at) for at in rest), key=lambda each: (each.unlinked, each.rows, each.order))
+        return list(join.order)
+
+    def _after(self, join: _Join, at: int) -> _Join:
+        atom = self._atoms[at]
+        known = atom.known(join.bound)
+        found = join.rows * self._costs.rows_found(atom.relation, known)
+        # At the beginning every row is looked at, also where some of them are dropped at once.
+        looked_at = found if join.is_started else self._costs.rows_found(atom.relation, ())
+        return _Join(
+            join.unlinked + (join.is_started and not known),
+            # Sums of the same numbers in another order are the same.
+            float(f"{join.cost + looked_at:.9g}"),
+            (*join.order, at),
+            found,
+            self.closed(join.bound | atom.binds),
+            True,
+        )
+
+    def closed(self, bound: frozenset[str]) -> frozenset[str]:
+        """With everything that can be computed now."""
+        while found := {name for name, needs in self._definitions if name not in bound and needs <= bound}:
+            bound |= found
+        return bound

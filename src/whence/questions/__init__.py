@@ -1,1 +1,0 @@
-"""The questions that a database answers, each kind in a class of its own."""

@@ -1,1 +1,0 @@
-"""What annotations mean: one small algebra, and an instance for every kind of answer."""

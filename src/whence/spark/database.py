@@ -1,0 +1,286 @@
+"""A database whose rows are on a Spark cluster, with the face of every database and a little more."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Generator
+from typing import Literal
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.database.database import Database
+from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.errors import spark_errors, unreadable_file
+from whence.engines.spark.pages import DEFAULT_PAGING, Paging
+from whence.errors import DataError, ParseError, StateError, UnsupportedError
+from whence.explain.explain import Explanation
+from whence.interrupts import held, interruptible, steady_context
+from whence.model.updates import Commit
+from whence.session.draft import ignores_missing
+from whence.session.journal import KEEP_VERSIONS
+from whence.session.session import Session
+from whence.sources.text_files import decode
+from whence.spark.bulk_load import BulkChecks
+from whence.spark.decorators import MaterializedView, Pipeline
+from whence.spark.explain import explain_on_spark
+from whence.spark.export import Export
+from whence.spark.home import StorageHome
+from whence.spark.journal import ClusterJournal, open_session
+from whence.spark.publication import Publisher
+from whence.spark.query import SparkQuery
+from whence.spark.sessions import check_running, own_session
+from whence.spark.source import WhenceSource, register
+from whence.spark.streams.handle import RunningStreams, Streams
+from whence.storage.files.files import open_files
+from whence.storage.files.store import Storage
+from whence.storage.sqlite.files import damaged
+
+_NOT_HAPPENED = "it has not happened, and can be tried again"
+
+
+class SparkDatabase(Database):
+    """Tables and views on Spark. `spark.sql` sees them under their names, as they are after the last commit."""
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        root: str | None,
+        maintenance: str = "auto",
+        limits: RecursionLimits = DEFAULT_LIMITS,
+        keep_versions: int = KEEP_VERSIONS,
+        paging: Paging = DEFAULT_PAGING,
+    ) -> None:
+        own = own_session(spark)
+        with held():
+            storage = Storage.open(own, root, keep_versions)
+            try:
+                home = StorageHome(storage)
+                engine = SparkEngine(own, home, maintenance, limits, paging)
+                definitions = storage.definitions()
+                journal = ClusterJournal(storage, home, engine, definitions)
+                session = interruptible(lambda: open_session(engine, journal, storage, home, definitions))
+            except BaseException:
+                storage.close()
+                raise
+        super().__init__(session)
+        self._engine, self._journal, self._home = engine, journal, home
+        self._bulk = BulkChecks(engine, home)
+        self._publisher = Publisher(spark, engine, storage, home)
+        self._spark, self._own, self._storage = spark, own, storage
+        self._streams = Streams(spark, storage, engine, home, self._changing, is_kept=root is not None)
+        self._exports: list[Export] = []
+        # Nobody wants views of files that are gone. At the end of the process there is no Spark any more.
+        self._forgotten = weakref.finalize(self, _in_background, self._publisher.withdraw_all)
+        self._forgotten.atexit = False
+        register(spark, WhenceSource)
+        self._publish()
+
+    def df(self, relation: str) -> DataFrame:
+        """The rows of a table or view as they are now, copies included, as a DataFrame of the user's session."""
+        with self._reading() as session:
+            return self._publisher.frame(session.definitions.relation(relation))
+
+    def prepare_query(self, sql: str | bytes) -> SparkQuery:
+        text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
+        return SparkQuery(text, self._reading, self._publisher)
+
+    def explain(self, relation: str, *, analyze: bool = False) -> Explanation:
+        with self._reading() as session:
+            name = session.definitions.relation(relation).name
+            # A view that waits for a function has no plan, and says so.
+            session.counts(name)
+            return explain_on_spark(name, session.definitions.analysis, self._engine, analyze=analyze)
+
+    def insert(self, relation: str, rows: object) -> Commit:
+        if not isinstance(rows, DataFrame):
+            return super().insert(relation, rows)
+        small = self._small(relation, rows)
+        if small is not None:
+            return super().insert(relation, small)
+        with self._changing() as session:
+            table = session.definitions.table(relation)
+            return session.commit(self._bulk.inserted(rows, table, session.clock))
+
+    def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
+        if not isinstance(rows, DataFrame):
+            return super().delete(relation, rows, missing=missing)
+        small = self._small(relation, rows)
+        if small is not None:
+            return super().delete(relation, small, missing=missing)
+        with self._changing() as session:
+            table = session.definitions.table(relation)
+            ignored = ignores_missing(missing)
+            return session.commit(self._bulk.deleted(rows, table, session.clock, ignore_missing=ignored))
+
+    def attach(
+        self,
+        relation: str,
+        stream: DataFrame,
+        *,
+        changes: str | None = None,
+        bad: Literal["stop", "quarantine"] = "stop",
+        quarantine: str | os.PathLike[str] | None = None,
+        missing: Literal["error", "ignore"] = "error",
+        advance: str | None = None,
+    ) -> None:
+        """Let a streaming DataFrame feed a table, from `start` on. Each micro-batch is one commit, and happens once.
+
+        `changes` names the column that tells what to do with a row: `insert`, `delete`, `update_preimage` or
+        `update_postimage`. It is `_change_type` where there is one, and else all rows are inserted. Within a batch
+        they have no order: what goes makes room for what comes.
+        Bad rows stop the stream, and nothing of their batch happens; or they are set aside, with the reason, as lines
+        of JSON in the directory `quarantine`. `missing` is about deletes of rows that are not there.
+        With `advance`, a length of time, event time follows the newest row of the table at that distance.
+        """
+        with self._reading() as session:
+            self._streams.attach(
+                session.definitions.table(relation),
+                stream,
+                changes=changes,
+                bad=bad,
+                quarantine=None if quarantine is None else os.fspath(quarantine),
+                missing=missing,
+                advance=advance,
+            )
+
+    def detach(self, relation: str) -> None:
+        """The table's stream does not feed it any more. Where it stopped is remembered."""
+        with self._reading() as session:
+            self._streams.detach(session.definitions.table(relation))
+
+    def start(self, *, trigger: str | None = None, checkpoint: str | os.PathLike[str] | None = None) -> RunningStreams:
+        """Run all attached streams, from where they stopped.
+
+        `trigger` is "10 seconds" for a batch in so long a time, "available now" for all that is there and no more, or
+        None for one batch after the other. Checkpoints are kept with the database, or in the directory `checkpoint`.
+        """
+        with self._reading():
+            pass
+        # Outside of the lock, which the first batches need.
+        return self._streams.start(trigger, None if checkpoint is None else os.fspath(checkpoint))
+
+    def export(
+        self,
+        relation: str,
+        path: str | os.PathLike[str],
+        *,
+        format: Literal["json", "parquet"] = "json",  # noqa: A002 - as Spark calls it
+    ) -> Export:
+        """Write the changes of a table or view to a directory, a file for each version that changed it.
+
+        First come all that are kept, after the newest that is there already. The handle's `cancel()` ends it.
+        """
+        with self._reading() as session:
+            files = open_files(self._spark, os.fspath(path))
+            export = Export(
+                session.definitions.relation(relation), files, format, self._own, self._storage, self._reading
+            )
+        export.catch_up()
+        self._exports.append(export)
+        return export
+
+    def define(self, *views: MaterializedView) -> None:
+        """Define views that are functions: see `whence.materialized_view`. Their order does not matter."""
+        Pipeline(*views).define(self)
+
+    def close(self) -> None:
+        # A batch that is being taken needs the lock to come to its end.
+        self._streams.stop()
+        with self._lock:
+            if self._forgotten.detach() is not None:
+                self._publisher.withdraw_all()
+            super().close()
+
+    def _small(self, relation: str, rows: DataFrame) -> pa.Table | None:
+        check_running(self._spark)
+        with spark_errors(DataError, f"the rows of the DataFrame for {relation!r} cannot be computed"):
+            return self._bulk.small(rows)
+
+    @steady_context
+    def _reading(self) -> Generator[Session, None, None]:
+        with super()._reading() as session:
+            check_running(self._spark)
+            try:
+                with spark_errors(StateError, "Spark could not do its part"):
+                    yield session
+            except (PySparkException, Py4JError) as error:
+                raise self._damaged(error) from error
+
+    def _damaged(self, error: PySparkException | Py4JError) -> StateError:
+        """Spark could not read a file of the state."""
+        file = unreadable_file(error) or ""
+        owners = (
+            name.partition("#")[0]
+            for name, table in self._storage.current.tables.items()
+            if any(file.startswith(segment.path) for segment in table.segments)
+        )
+        of = f", which holds rows of {owner!r}," if (owner := next(owners, None)) else ""
+        return damaged(self._storage.files.root, f"{file}{of} cannot be read")
+
+    @steady_context
+    def _changing(self) -> Generator[Session, None, None]:
+        try:
+            with super()._changing() as session:
+                try:
+                    with spark_errors(StateError, "Spark could not do its part of the change", _NOT_HAPPENED):
+                        yield session
+                finally:
+                    registry = self._engine.registry
+                    self._home.retain(frame for name in registry.names() for frame in registry.kept_frames(name))
+                    self._publish()
+        finally:
+            # Outside of the lock, and also after an error, as subscribers are called.
+            self._exports = [export for export in self._exports if export.active]
+            for export in self._exports:
+                export.follow()
+
+    def _publish(self) -> None:
+        """Let the user's session see what has changed."""
+        relations = self._session.definitions.visible
+        for name, change in self._journal.changed.take().items():
+            # A view that waits for a function has no rows yet.
+            if name in relations and name in self._engine.registry:
+                self._publisher.publish(relations[name], change)
+            else:
+                self._publisher.withdraw(name)
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    """Garbage is collected at any moment, also while this thread is talking to Spark."""
+    threading.Thread(target=work, name="whence-withdraw", daemon=True).start()
+
+
+MAINTENANCE = ("auto", "absorption", "dred", "recompute")
+
+
+def connect_spark(
+    spark: object, path: str | None, maintenance: str, limits: RecursionLimits, keep_versions: int
+) -> SparkDatabase:
+    """`spark` is a session, or None to take the one there is, or a new one on this machine."""
+    if maintenance not in MAINTENANCE:
+        known = ", ".join(f'"{name}"' for name in MAINTENANCE)
+        raise UnsupportedError(f"there is no maintenance {maintenance!r} on Spark", hint=f"there is {known}")
+    if spark is None:
+        spark = SparkSession.builder.appName("whence").getOrCreate()
+    if not isinstance(spark, SparkSession):
+        raise UnsupportedError(
+            f"a {type(spark).__name__} of Spark Connect cannot be used",
+            hint="whence needs a SparkSession in its own process",
+        )
+    check_running(spark)
+    use_this_python(spark)
+    return SparkDatabase(spark, path, maintenance, limits, keep_versions)
+
+
+def use_this_python(spark: SparkSession) -> None:
+    """Let workers on this machine run the Python that has whence, which need not be the first one on the PATH."""
+    context = spark.sparkContext
+    if (context.master or "").startswith("local[") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable

@@ -1,0 +1,53 @@
+"""Frames on storage: written once, read from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import DataFrame
+
+from whence.engines.spark.decoded_segment import Reachable
+from whence.model.schema import Column
+from whence.storage.files.manifest import Segment
+from whence.storage.files.segments import SEGMENTS, columns_of_frame
+from whence.storage.files.store import Storage
+
+
+class StorageHome:
+    """Where an engine keeps its frames. A frame that was read from a segment knows which."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._segments: dict[int, tuple[DataFrame, Segment]] = {}
+
+    def keep(self, name: str, frame: DataFrame) -> DataFrame:  # noqa: ARG002 - a segment goes by a number
+        segment = self._storage.write_segment(frame)
+        return self.read(segment, columns_of_frame(frame.schema))
+
+    def read(self, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:
+        frame = self._storage.read_segment(segment, columns)
+        self._segments[id(frame)] = (frame, segment)
+        return frame
+
+    def rows(self, frame: DataFrame) -> int:
+        return self.segment(frame).rows
+
+    def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
+        segment, directory = self.segment(frame), self._storage.files.directory
+        if directory is None or segment.bytes > most:
+            return None
+        return Reachable(sorted((directory / segment.path).glob("*.parquet")), directory / SEGMENTS)
+
+    def segment(self, frame: DataFrame) -> Segment:
+        return self._segments[id(frame)][1]
+
+    def retain(self, frames: Iterable[DataFrame]) -> None:
+        """Between commits these are all that is read. Others are forgotten, and removed where no commit has them."""
+        read = {id(frame) for frame in frames}
+        others = [self._segments.pop(number)[1] for number in self._segments.keys() - read]
+        self._storage.discard([segment for segment in others if self._storage.is_new(segment)])
+
+    def discard(self, frame: DataFrame) -> None:
+        """Nobody reads it any more, and it is in no commit."""
+        _, segment = self._segments.pop(id(frame))
+        self._storage.discard([segment])

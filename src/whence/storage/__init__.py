@@ -1,0 +1,1 @@
+"""What is kept: SQLite in a directory, Parquet and manifests where Spark reads."""

@@ -1,0 +1,152 @@
+"""The rows of a base table in SQLite: one record per row, with the number of its copies."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import cast
+
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.session.journal import TableChange, TableState
+from whence.storage.sqlite.values import SUM_MASK, Stored, checksum, row_reader, row_writer, time_text
+
+# What follows a row's own columns: how many copies there are, when they leave, by which numbers they came, and a
+# checksum of all that where there is more than the table's digest knows.
+_MARKS = ("copies INTEGER NOT NULL", "leaves TEXT", "arrivals TEXT", "checksum INTEGER")
+_UNMARKED = (None, None, None)
+
+# So many columns find a row, or nearly.
+_INDEXED = 32
+
+_DELETE = "DELETE FROM {table}"
+_UPDATE = "UPDATE {table} SET copies = ?, leaves = ?, arrivals = ?, checksum = ?"
+
+
+class RowTable:
+    """A table's records, by the number of its relation.
+
+    A row is found by its key, or by all its columns where it has none. There is no index for that until the first row
+    has to be found, since a table that only grows never needs one.
+    """
+
+    def __init__(self, number: int, relation: Relation) -> None:
+        self._name = f"rows_{number}"
+        self._relation = relation
+        self._columns = [f"c{at}" for at in range(relation.arity)]
+        names = relation.column_names
+        key = [names.index(name) for name in relation.key] or list(range(relation.arity))
+        found_by = [self._columns[at] for at in key]
+        self._key_of: Callable[[Stored], Stored] = _picked(key)
+        self._stored = row_writer(relation.columns)
+        self._index = f"CREATE INDEX IF NOT EXISTS find_{self._name} ON {self._name} ({', '.join(found_by[:_INDEXED])})"
+        # IS, and not =, because NULL is a value like others here. SQLite takes no expression that is a thousand deep,
+        # and without parentheses each condition is inside the one after it.
+        conditions = [f"{name} IS ?" for name in found_by]
+        parts = [conditions[at : at + _INDEXED] for at in range(0, len(conditions), _INDEXED)]
+        self._where = " AND ".join(f"({' AND '.join(part)})" for part in parts) or "TRUE"
+        places = ", ".join("?" * (relation.arity + len(_MARKS)))
+        self._insert = f"INSERT INTO {self._name} VALUES ({places})"
+        self._keeps_leaves = relation.ttl is not None and relation.ttl.column is None
+        self._is_marked = self._keeps_leaves or relation.window is not None
+
+    def create(self, connection: sqlite3.Connection) -> None:
+        columns = [f"{name} {c.type.sqlite}" for name, c in zip(self._columns, self._relation.columns, strict=True)]
+        connection.execute(f"CREATE TABLE {self._name} ({', '.join((*columns, *_MARKS))})")
+
+    def drop(self, connection: sqlite3.Connection) -> None:
+        connection.execute(f"DROP TABLE {self._name}")
+
+    def write(self, connection: sqlite3.Connection, change: TableChange) -> int | None:
+        """Do the change, and return by how much the digest grows; None if rows that must be there are not."""
+        writer = self._stored
+        added: list[tuple[object, ...]] = []
+        changed: list[tuple[object, ...]] = []
+        removed: list[Stored] = []
+        growth = 0
+        for row, difference in change.delta.items():
+            after = change.counts.get(row, 0)
+            before = after - difference
+            stored = writer(row)
+            if before:
+                growth -= checksum(stored, before)
+            if after:
+                growth += checksum(stored, after)
+            marks = self._marks(row, change, stored, after) if self._is_marked else _UNMARKED
+            if not before:
+                added.append((*stored, after, *marks))
+            elif after:
+                changed.append((after, *marks, *self._key_of(stored)))
+            else:
+                removed.append(self._key_of(stored))
+        for row in self._only_marked(change) if self._is_marked else ():
+            stored, copies = writer(row), change.counts[row]
+            changed.append((copies, *self._marks(row, change, stored, copies), *self._key_of(stored)))
+        # In this order, because a row that goes may have the key of one that comes.
+        found = self._find(connection, _DELETE, removed) if removed else 0
+        found += self._find(connection, _UPDATE, changed) if changed else 0
+        if found != len(removed) + len(changed):
+            return None
+        connection.executemany(self._insert, added)
+        return growth & SUM_MASK
+
+    def read(self, connection: sqlite3.Connection, digest: int) -> TableState | None:
+        """All rows; None if they are not those of the digest. Nothing is made of bytes before they are known."""
+        arity = len(self._columns)
+        cursor = connection.execute(f"SELECT * FROM {self._name}")
+        if [name for name, *_ in cursor.description] != [*self._columns, *(mark.split()[0] for mark in _MARKS)]:
+            # A flipped bit in SQLite's schema is another schema to it.
+            return None
+        records = cursor.fetchall()
+        found = 0
+        for record in records:
+            found += checksum(record[:arity], record[arity])
+            if record[-1] != (checksum(*record[:-1]) if self._is_marked else None):
+                return None
+        if found & SUM_MASK != digest:
+            return None
+        reader = row_reader(self._relation.columns)
+        counts: dict[Row, int] = {}
+        leaves: dict[Row, Sequence[datetime.datetime]] = {}
+        arrivals: dict[Row, Sequence[int]] = {}
+        for record in records:
+            row = reader(record[:arity])
+            copies, leaving, arriving, _ = record[arity:]
+            counts[row] = copies
+            if leaving is not None:
+                leaves[row] = [datetime.datetime.fromisoformat(text) for text in json.loads(leaving)]
+            if arriving is not None:
+                arrivals[row] = json.loads(arriving)
+        return TableState(counts, leaves, arrivals)
+
+    def _find(self, connection: sqlite3.Connection, statement: str, records: Sequence[Sequence[object]]) -> int:
+        """Run a statement for the records, which end with the values that rows are found by; how many it found."""
+        if self._columns:
+            connection.execute(self._index)
+        return connection.executemany(f"{statement.format(table=self._name)} WHERE {self._where}", records).rowcount
+
+    def _marks(
+        self, row: Row, change: TableChange, stored: Stored, copies: int
+    ) -> tuple[str | None, str | None, int | None]:
+        leaves = change.leaves.get(row) if self._keeps_leaves else None
+        arrivals = change.arrivals.get(row)
+        marks = (
+            None if leaves is None else json.dumps([time_text(leave) for leave in sorted(leaves)]),
+            None if arrivals is None else json.dumps(arrivals),
+        )
+        return (*marks, checksum(*stored, copies, *marks))
+
+    def _only_marked(self, change: TableChange) -> list[Row]:
+        """Rows of which there are as many copies as before, but newer ones."""
+        marked = [*(change.leaves if self._keeps_leaves else ()), *change.arrivals]
+        return [row for row in dict.fromkeys(marked) if row not in change.delta and row in change.counts]
+
+
+def _picked(positions: list[int]) -> Callable[[Stored], Stored]:
+    """What takes some columns out of a stored row."""
+    if len(positions) == 1:
+        return cast("Callable[[Stored], Stored]", itemgetter(slice(positions[0], positions[0] + 1)))
+    return itemgetter(*positions) if positions else itemgetter(slice(0))

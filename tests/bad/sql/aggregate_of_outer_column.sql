@@ -1,0 +1,3 @@
+CREATE TABLE t(a INT, b INT, s STRING);
+CREATE TABLE u(a INT, c INT);
+CREATE VIEW v AS SELECT a, (SELECT max(t.b) FROM u WHERE u.a = t.b) AS m FROM t;

@@ -1,0 +1,1 @@
+CREATE VIEW v AS SELECT sum(a AS ) b FROM t;

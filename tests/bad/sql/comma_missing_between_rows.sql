@@ -1,0 +1,3 @@
+CREATE TABLE t(a INT, b INT, s STRING);
+CREATE TABLE u(a INT, c INT);
+INSERT INTO t VALUES (1, 2, 'x') (3, 4, 'y');

@@ -1,0 +1,1 @@
+ELSE END INSERT INTO v VALUES ('x');

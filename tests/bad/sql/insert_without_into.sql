@@ -1,0 +1,3 @@
+CREATE TABLE t(a INT, b INT, s STRING);
+CREATE TABLE u(a INT, c INT);
+INSERT t VALUES (1, 2, 'x');

@@ -1,0 +1,1 @@
+CREATE TABLE w(a INT) PARTITIONED BY (bucket(4, a));

@@ -1,0 +1,1 @@
+CREATE TABLE seen(id INT, at TIMESTAMP(3));

@@ -1,0 +1,285 @@
+"""Random SQL expressions over every built-in function and operator, and rows with the values that matter."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from random import Random
+
+from whence.errors import WhenceError
+from whence.functions.builtin import BUILTINS
+from whence.functions.evaluate import compile_term
+from whence.functions.resolve import Evaluator
+from whence.functions.types import Typed, infer
+from whence.lang.sql.functions import SYNONYMS
+from whence.lang.sql.parse import parse_sql
+from whence.model.program import Catalog, CreateView
+from whence.model.rules import Atom
+from whence.model.schema import Column, Relation
+from whence.model.terms import Call, Constant, Term, Variable
+from whence.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    TIMESTAMP,
+    ArrayType,
+    DecimalType,
+    Row,
+    Type,
+    Value,
+)
+
+PRICE, WIDE, FINE, LONG = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30), DecimalType(18, 0)
+EXACT = Context(prec=100)
+
+
+def units(kind: DecimalType, number: int) -> Decimal:
+    """So many of the smallest steps that the type has."""
+    return Decimal(number).scaleb(-kind.scale, EXACT)
+
+
+VALUES: dict[Type, Sequence[Value]] = {
+    STRING: ("", "a", "ab", "Ab%_", " b ", "xxa", "äßŒİ", "😀z", "12", "-1.5e2", " 7 ", "true", "2024-02-29", "\t1\n"),
+    INT: (0, 1, -1, 2, 3, 7, -12, 100, 2**31 - 1, -(2**31)),
+    BIGINT: (0, 1, -1, 5, -30, 2**31, 2**53 + 1, 10**15, 2**63 - 1, -(2**63)),
+    DOUBLE: (0.0, 1.0, -1.0, 0.1, -2.5, 3.5, 1e-3, 123456.789, 2.0**53, 2.0**63, 5e-324, 1e308, -1.7e308, 1e22, 4.35),
+    PRICE: tuple(map(Decimal, ("0.00", "0.01", "-0.05", "1.00", "2.50", "-9999.99", "9999.99"))),
+    LONG: tuple(map(Decimal, (0, 3, -7, 10**18 - 1, 1 - 10**18))),
+    WIDE: tuple(units(WIDE, each) for each in (0, 10_000, -25_000, 10**37 - 1, 10**38 - 1)),
+    FINE: tuple(units(FINE, each) for each in (0, 1, 10**30, 5 * 10**29, 1 - 10**38)),
+    BOOLEAN: (True, False),
+    DATE: tuple(
+        datetime.date(*each)
+        for each in ((1, 1, 1), (1582, 10, 10), (1969, 12, 31), (2024, 2, 29), (2023, 12, 31), (9999, 12, 31))
+    ),
+    TIMESTAMP: tuple(
+        datetime.datetime(*each)
+        for each in (
+            (1, 1, 1),
+            (1582, 10, 10, 1, 2, 3, 4),
+            (1969, 12, 31, 23, 59, 59, 999999),
+            (2024, 2, 29, 12, 30, 0, 500000),
+            # Clocks were put forward in New York, in London and, by a whole day, in Apia.
+            (2024, 3, 10, 2, 30),
+            (2024, 3, 31, 1, 30),
+            (2011, 12, 30, 12),
+            (9999, 12, 31, 23, 59, 59, 999999),
+        )
+    ),
+    ArrayType(INT): ((), (1,), (3, 1, 2), (None,), (1, None), (2**31 - 1,)),
+    ArrayType(STRING): ((), ("a",), ("b", None, "😀")),
+    ArrayType(PRICE): ((), (Decimal("0.50"), None)),
+    ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
+}
+TYPES = tuple(VALUES)
+TABLE = Relation("t", tuple(Column(f"x{number}", TYPES[number % len(TYPES)]) for number in range(2 * len(TYPES))))
+NUMBERED = Relation("t", (Column("row", BIGINT), *TABLE.columns))
+_TYPED = {column.name: Typed(column.type, column.nullable) for column in NUMBERED.columns}
+_CATALOG = Catalog(relations={"t": NUMBERED})
+
+_TEXTS = (
+    "a",
+    "b%",
+    "_",
+    "",
+    " ",
+    "ab",
+    "x",
+    "2024-01-31",
+    "2024-02-29 12:30:45.25",
+    "day",
+    "WEEK",
+    "5",
+    "😀",
+    "[a-b]+",
+)
+_CONSTANTS: dict[Type, Sequence[Value]] = {
+    STRING: _TEXTS,
+    # None so large that Spark would pad a text to that length.
+    INT: (0, 1, 2, -1, 3, 10, 12345),
+    BIGINT: (0, 3, 2**63 - 1),
+    DOUBLE: (0.5, 2.0, -1e300),
+    PRICE: (Decimal("1.50"), Decimal("-0.01")),
+    BOOLEAN: (True, False),
+    DATE: (datetime.date(2000, 1, 31), datetime.date(9999, 12, 31)),
+    TIMESTAMP: (datetime.datetime(2000, 1, 31, 1, 2, 3, 4),),
+}
+_LITERALS = ("NULL", "1.5", "0.10", "12345678901", "7L", "1e3", "-2", "- 3", "1.5BD", "2D", "array(1, NULL)")
+_INTERVALS = ("'1' DAY", "'-2' MONTH", "'3' HOUR", "1 YEAR", "'90' MINUTE", "'1' MICROSECOND", "2 WEEK", "'1' QUARTER")
+_INFIX = ("+", "-", "*", "/", "%", "div", "=", "!=", "<", "<=", ">", ">=", "<=>", "and", "or")
+_FIELDS = ("YEAR", "QTR", "MONTH", "DAYS", "DOW", "HOUR", "MIN", "SECOND", "SECONDS")
+_CASTS = (
+    *(str(kind) for kind in TYPES),
+    "DECIMAL(10,0)",
+    "DECIMAL(38,38)",
+    "DECIMAL(3,3)",
+    "ARRAY<BIGINT>",
+    "ARRAY<DOUBLE>",
+)
+
+_ESCAPES = ("'!'", "'%'", "'a'")
+_OTHER_NAMES = {builtin: [name for name, meant in SYNONYMS.items() if meant == builtin] for builtin in BUILTINS}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """SQL text that whence accepts, with the type and the function that it has there."""
+
+    text: str
+    kind: Type
+    places: Mapping[str, int]
+    evaluate: Evaluator
+
+    def value(self, row: Row) -> Value:
+        """Its value for a row of the numbered table."""
+        return self.evaluate({name: row[place] for name, place in self.places.items()})
+
+
+def random_rows(chance: Random, count: int) -> list[Row]:
+    """Rows of the numbered table."""
+    return [(number, *(_nullable(chance, column.type) for column in TABLE.columns)) for number in range(count)]
+
+
+def _nullable(chance: Random, kind: Type) -> Value:
+    return None if chance.random() < 0.12 else _random_value(chance, kind)
+
+
+def _random_value(chance: Random, kind: Type) -> Value:
+    if chance.random() < 0.3:
+        if kind == DOUBLE:
+            return chance.choice((1, 1, 1e-20, 1e12)) * round(chance.uniform(-1000, 1000), chance.randint(0, 15)) + 0.0
+        if isinstance(kind, DecimalType):
+            sign = chance.choice((1, -1))
+            return units(kind, sign * chance.randrange(1, 10 ** chance.randint(1, kind.precision)))
+        if kind == INT:
+            return chance.randrange(-50, 50)
+        if kind == STRING:
+            return "".join(chance.choice("abAB 1%_äé.😀-\\") for _ in range(chance.randrange(6)))
+        if kind == DATE:
+            return datetime.date.fromordinal(chance.randrange(1, 3652060))
+        if kind == TIMESTAMP:
+            return datetime.datetime(1, 1, 1) + datetime.timedelta(microseconds=chance.randrange(315537897600 * 10**6))
+    return chance.choice(VALUES[kind])
+
+
+def accepted(text: str) -> Expression | None:
+    """What whence makes of the text; None where it refuses it."""
+    try:
+        (view,) = parse_sql(f"CREATE VIEW v AS SELECT {text} AS x FROM t", _CATALOG)
+    except WhenceError:
+        return None
+    assert isinstance(view, CreateView)
+    (rule,) = view.definition.rules
+    (relation,) = view.definition.relations
+    (atom,) = rule.body
+    assert isinstance(atom, Atom)
+    places = {term.name: place for place, term in enumerate(atom.terms) if isinstance(term, Variable)}
+    types = {name: Typed(NUMBERED.columns[place].type, True) for name, place in places.items()}
+    evaluate = compile_term(rule.head.terms[0], types, {}, {})
+    return Expression(text, relation.columns[0].type, places, evaluate)
+
+
+class Expressions:
+    """Random expressions. Those that were made before become arguments of new ones."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = Random(seed)
+        self._made: dict[Type, list[str]] = {}
+
+    def of(self, function: str) -> Expression:
+        """An expression around this function."""
+        while True:
+            call = self._legal(function)
+            text = self._written(function, [self._argument(term) for term in call])
+            found = None if text is None else accepted(text)
+            if found is not None:
+                return self._kept(found)
+
+    def cast(self) -> Expression:
+        while True:
+            argument = self._argument(self._term(self.chance.choice(TYPES)))
+            found = accepted(f"CAST({argument} AS {self.chance.choice(_CASTS)})")
+            if found is not None:
+                return self._kept(found)
+
+    def _kept(self, found: Expression) -> Expression:
+        if len(found.text) < 100:
+            self._made.setdefault(found.kind, []).append(found.text)
+        return found
+
+    def _legal(self, function: str) -> Sequence[Term]:
+        """Arguments of types that the function takes."""
+        if function == "add_interval":
+            return [self._term(self.chance.choice((DATE, TIMESTAMP)))]
+        while True:
+            kinds = self.chance.choices(TYPES, k=2)
+            terms = tuple(
+                self._term(self.chance.choice(kinds)) for _ in range(self.chance.choice((1, 1, 2, 2, 3, 4, 5)))
+            )
+            try:
+                infer(Call(function, terms), _TYPED, {})
+            except WhenceError:
+                continue
+            return terms
+
+    def _term(self, kind: Type) -> Term:
+        if kind in _CONSTANTS and self.chance.random() < 0.35:
+            return Constant(self.chance.choice(_CONSTANTS[kind]), kind)
+        return Variable(self.chance.choice([c.name for c in TABLE.columns if c.type == kind]))
+
+    def _argument(self, term: Term) -> str:
+        """The term, or now and then something else of its type."""
+        kind = infer(term, _TYPED, {}).type
+        luck = self.chance.random()
+        if luck < 0.04:
+            return self.chance.choice(_LITERALS)
+        if luck < 0.3 and kind in self._made and isinstance(term, Variable):
+            made = self.chance.choice(self._made[kind])
+            # Without parentheses it may be taken apart; Spark has to take it apart just so.
+            return made if self.chance.random() < 0.25 else f"({made})"
+        return kind.sql_constant(term.value) if isinstance(term, Constant) else str(getattr(term, "name", ""))
+
+    def _written(self, function: str, arguments: list[str]) -> str | None:
+        choose = self.chance.choice
+        listed = ", ".join(arguments)
+        match function, arguments:
+            case (("+" | "-"), [one]):
+                return f"{function} {one}"
+            case _, [left, right] if function in _INFIX:
+                return f"{left} {function} {right}"
+            case _ if function in _INFIX:
+                return f" {function} ".join(arguments)
+            case "not", [one]:
+                return f"NOT {one}"
+            case "in", [one, *others]:
+                return f"{one} {choose(('IN', 'NOT IN'))} ({', '.join(others)})"
+            case "isnull", [one]:
+                return choose((f"isnull({one})", f"{one} IS NULL"))
+            case "isnotnull", [one]:
+                return choose((f"isnotnull({one})", f"{one} IS NOT NULL"))
+            case "like", [one, pattern]:
+                return f"{one} {choose(('LIKE', 'NOT LIKE', 'ILIKE'))} {pattern}"
+            case "like", _:
+                return f"{arguments[0]} LIKE {arguments[1]} ESCAPE {choose(_ESCAPES)}"
+            case "rlike", [one, pattern]:
+                return choose((f"rlike({listed})", f"{one} RLIKE {pattern}"))
+            case "case", _:
+                *pairs, last = arguments
+                branches = " ".join(f"WHEN {a} THEN {b}" for a, b in zip(pairs[::2], pairs[1::2], strict=True))
+                return f"CASE {branches} ELSE {last} END"
+            case "add_interval", [one, *_]:
+                return f"{one} {choose('+-')} INTERVAL {choose(_INTERVALS)}"
+            case "extract_second", [one]:
+                return f"EXTRACT({choose(_FIELDS)} FROM {one})"
+            case "concat", [one, *_] if choose((True, False)):
+                return " || ".join(arguments)
+            case (("trim" | "ltrim" | "rtrim"), [characters, one]) if choose((True, False)):
+                return f"trim({choose(('BOTH', 'LEADING', 'TRAILING'))} {characters} FROM {one})"
+            case "instr", [text, part] if choose((True, False)):
+                return f"position({part} IN {text})"
+        return f"{choose((function, *_OTHER_NAMES.get(function, ())))}({listed})"

@@ -1,0 +1,337 @@
+"""Every built-in function and operator against Spark itself: types, values and errors.
+
+The number of expressions is small here. `WHENCE_EXPRESSIONS=20000` makes it a search that takes minutes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+import pyspark.sql.functions as F
+import pytest
+from pyspark.errors import AnalysisException, ArithmeticException, ParseException, PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.types import ArrayType as SparkArray
+from pyspark.sql.types import DataType, DateType, TimestampNTZType, TimestampType
+
+from tests.engines.spark.sql_expressions import FINE, NUMBERED, Expression, Expressions, random_rows
+from whence.engines.spark.types import spark_type
+from whence.errors import EvaluationError
+from whence.functions.builtin import BUILTINS
+from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, Row, Type, Value
+from whence.model.types.base import converter
+
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Europe/London")
+EXPRESSIONS = int(os.environ.get("WHENCE_EXPRESSIONS", "0"))
+# In CI the same expressions every time.
+SEED = int(os.environ.get("WHENCE_SEED", 1 if os.environ.get("CI") else Random().randrange(2**32)))
+AT_ONCE = 200
+ROWS = 30
+
+
+class Failed:
+    """That there is no value, and why."""
+
+    def __init__(self, why: str = "") -> None:
+        self.why = why
+
+    def __repr__(self) -> str:
+        return f"fails ({self.why})" if self.why else "fails"
+
+
+@dataclass(frozen=True)
+class Difference:
+    expression: Expression
+    row: Row | None
+    ours: object
+    theirs: object
+
+    def __str__(self) -> str:
+        where = "" if self.row is None else f" of {self.arguments()}"
+        return f"{self.expression.text}{where}: {self.ours!r}, in Spark {self.theirs!r}"
+
+    def arguments(self) -> dict[str, Value]:
+        assert self.row is not None
+        columns = {self.expression.places[name]: name for name in self.expression.places}
+        return {NUMBERED.columns[place].name: self.row[place] for place in columns}
+
+
+def _fails_with(*messages: str) -> Callable[[Difference], bool]:
+    return lambda found: isinstance(found.ours, Failed) and any(message in found.ours.why for message in messages)
+
+
+def _refused_with(*messages: str) -> Callable[[Difference], bool]:
+    """Spark refuses the expression."""
+    return lambda found: found.row is None and any(message in str(found.theirs) for message in messages)
+
+
+def _too_long(value: object) -> bool:
+    return isinstance(value, Failed) and "is too long" in value.why
+
+
+def _nearly(found: Difference) -> bool:
+    approximate = any(name in found.expression.text for name in ("exp(", "ln(", "log(", "pow"))
+    match found.ours, found.theirs:
+        case float() as ours, float() as theirs:
+            return approximate and math.isclose(ours, theirs, rel_tol=1e-14)
+        case str() as ours, str() as theirs:
+            return approximate and ours[:12] == theirs[:12]
+    return False
+
+
+def _no_bigint(found: Difference) -> bool:
+    why = found.ours.why if isinstance(found.ours, Failed) else ""
+    return "does not fit BIGINT" in why and (" div " in why or why.startswith(("floor(", "ceil(")))
+
+
+def _cast_of_timestamp(found: Difference) -> bool:
+    refusal = str(found.theirs)
+    return found.row is None and "CAST_WITHOUT_SUGGESTION" in refusal and "TIMESTAMP" in refusal
+
+
+def _rounded_comparison(found: Difference) -> bool:
+    text = found.expression.text
+    if found.row is None or not any(sign in text for sign in ("=", "<", ">", " IN ", "nullif")):
+        return False
+    places = found.expression.places.values()
+    return "DECIMAL(38,3" in text or any(NUMBERED.columns[place].type == FINE for place in places)
+
+
+def _position(found: Difference) -> bool:
+    return isinstance(found.theirs, Failed) and "position(" in found.expression.text and found.ours is None
+
+
+def _long_decimal(found: Difference) -> bool:
+    """A DECIMAL of more digits than Java's DECIMAL128 takes part."""
+    return found.row is not None and any(
+        isinstance(value, Decimal) and len(value.as_tuple().digits) > 34 for value in found.arguments().values()
+    )
+
+
+COUNTING = ("date_add", "date_sub", "add_months", "element_at")
+# Where whence answers differently on purpose, and why.
+DELIBERATE: dict[str, Callable[[Difference], bool]] = {
+    "a DOUBLE is a finite number": _fails_with("is not a finite DOUBLE"),
+    "dates have the years 1 to 9999": _fails_with("is outside the years 1 to 9999"),
+    "a unit that does not exist is a mistake; Spark says NULL": _fails_with("date_trunc() knows no unit"),
+    "a whole quotient, or a DOUBLE without its fraction, that is no BIGINT; Spark takes another number": _no_bigint,
+    "2 to the power of 63 is no BIGINT; Spark takes the largest one instead": _fails_with(
+        "cannot cast 9.223372036854776e+18 to BIGINT"
+    ),
+    "the result of a function that takes an INT depends on the value of a BIGINT, not on its type": _refused_with(
+        *(f'UNEXPECTED_INPUT_TYPE] Cannot resolve "{name}(' for name in COUNTING)
+    ),
+    "the division of Datalog, which views written in it are shown by in SQL": _refused_with("routine `quotient`"),
+    "TIMESTAMP and numbers convert as Spark's zoned TIMESTAMP does in UTC": _cast_of_timestamp,
+    "numbers are compared exactly; Spark rounds DECIMALs that have more than 38 digits together": _rounded_comparison,
+    "the text of position(part IN text) is evaluated first, as that of instr(text, part)": _position,
+    "Spark rounds to 34 digits where it changes a sign or leaves out a fraction": _long_decimal,
+    "regular expressions are Python's, which refuses more": _fails_with("is not a regular expression"),
+    "Java and C round exp, ln and power differently in the last digit": _nearly,
+}
+
+
+def test_a_sample(session: SparkSession) -> None:
+    """Each function once, in one time zone that is drawn."""
+    expressions = Expressions(SEED)
+    drawn = [expressions.of(name) for name in BUILTINS] + [expressions.cast() for _ in range(10)]
+    found = search(session, drawn, random_rows(expressions.chance, ROWS), expressions.chance.choice(ZONES))
+    assert not found, f"WHENCE_SEED={SEED}\n" + "\n".join(map(str, found))
+
+
+@pytest.mark.skipif(not EXPRESSIONS, reason="a search, started by WHENCE_EXPRESSIONS")
+def test_search(session: SparkSession) -> None:
+    expressions = Expressions(SEED)
+    names = (*BUILTINS, *["cast"] * 12)
+    found: list[Difference] = []
+    for start in range(0, EXPRESSIONS, AT_ONCE):
+        drawn = [_drawn(expressions, names[number % len(names)]) for number in range(start, start + AT_ONCE)]
+        rows = random_rows(expressions.chance, ROWS)
+        found += search(session, drawn, rows, ZONES[start // AT_ONCE % len(ZONES)])
+    sys.stderr.write(f"{EXPRESSIONS} expressions with WHENCE_SEED={SEED}\n")
+    assert not found, f"{len(found)} differences with WHENCE_SEED={SEED}\n" + "\n".join(map(str, found))
+
+
+def _drawn(expressions: Expressions, name: str) -> Expression:
+    return expressions.cast() if name == "cast" else expressions.of(name)
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> SparkSession:
+    return without_zones(spark)
+
+
+def without_zones(spark: SparkSession) -> SparkSession:
+    """A session of its own, in which TIMESTAMP is what it is here: without a time zone."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.ansi.enabled", "true")
+    session.conf.set("spark.sql.timestampType", "TIMESTAMP_NTZ")
+    # Compiling each expression would take longer than computing its few values.
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    # What is computed ahead for nullif and BETWEEN would fail outside of what catches it.
+    session.conf.set("spark.sql.alwaysInlineCommonExpr", "true")
+    return session
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What Spark says of an expression: its type or why it has none, and where they were asked for its values."""
+
+    kind: DataType | str
+    values: Sequence[Any] = ()
+
+
+def search(session: SparkSession, drawn: Sequence[Expression], rows: Sequence[Row], zone: str) -> list[Difference]:
+    return differences(drawn, ask(session, drawn, rows, zone), rows)
+
+
+def ask(session: SparkSession, drawn: Sequence[Expression], rows: Sequence[Row], zone: str) -> list[Answer]:
+    session.conf.set("spark.sql.session.timeZone", zone)
+    frame = arguments_frame(session, rows)
+    kinds = types_in_spark(frame, [each.text for each in drawn])
+    texts = {
+        each.text: as_text(each.text, kind)
+        for each, kind in zip(drawn, kinds, strict=True)
+        if isinstance(kind, DataType)
+        # Spark would try, and run out of memory.
+        and not any(_too_long(ours(each, row)) for row in rows)
+        and (zone == "UTC" or not has_zone(each.text, kind))
+    }
+    values = dict(zip(texts, values_in_spark(frame, list(texts.values())), strict=True))
+    return [Answer(kind, values.get(each.text, ())) for each, kind in zip(drawn, kinds, strict=True)]
+
+
+def has_zone(text: str, kind: DataType) -> bool:
+    """In Spark these moments have a time zone, even those made of times that have none."""
+    return isinstance(kind, TimestampType) or "date_trunc" in text or "INTERVAL" in text
+
+
+def differences(drawn: Sequence[Expression], answers: Sequence[Answer], rows: Sequence[Row]) -> list[Difference]:
+    """Those that are not deliberate, one of each expression."""
+    return [
+        found
+        for expression, answer in zip(drawn, answers, strict=True)
+        for found in _differences(expression, answer, rows)
+        if not any(is_deliberate(found) for is_deliberate in DELIBERATE.values())
+    ]
+
+
+def _differences(expression: Expression, answer: Answer, rows: Sequence[Row]) -> list[Difference]:
+    if not isinstance(answer.kind, DataType):
+        return [Difference(expression, None, str(expression.kind), answer.kind)]
+    if not same_type(expression.kind, answer.kind):
+        return [Difference(expression, None, str(expression.kind), answer.kind.simpleString())]
+    found = [
+        Difference(expression, row, ours(expression, row), Failed() if theirs is None else plain(theirs[0]))
+        for row, theirs in zip(rows, answer.values, strict=False)
+    ]
+    return [each for each in found if not agree(each.ours, each.theirs)]
+
+
+def arguments_frame(session: SparkSession, rows: Sequence[Row]) -> DataFrame:
+    """The rows, with times as texts first: PySpark would take early ones by another calendar."""
+    import pyarrow as pa
+
+    names = [column.name for column in NUMBERED.columns]
+    kinds = [column.type for column in NUMBERED.columns]
+    columns = [
+        pa.array([in_text(value, kind) for value in values], text_type(kind).arrow())
+        for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)
+    ]
+    frame = session.createDataFrame(pa.Table.from_arrays(columns, names=names))
+    frame = frame.select(*(F.col(name).cast(ntz(kind)).alias(name) for name, kind in zip(names, kinds, strict=True)))
+    frame.createOrReplaceTempView("t")
+    return frame
+
+
+def ntz(kind: Type) -> DataType:
+    return TimestampNTZType() if kind == TIMESTAMP else spark_type(kind)
+
+
+def text_type(kind: Type) -> Type:
+    if isinstance(kind, ArrayType):
+        return ArrayType(text_type(kind.element))
+    return STRING if kind in (DATE, TIMESTAMP) else kind
+
+
+def in_text(value: Value, kind: Type) -> Value:
+    target = text_type(kind)
+    return value if value is None or kind == target else converter(kind, target)(value)
+
+
+def ours(expression: Expression, row: Row) -> object:
+    try:
+        return in_text(expression.value(row), expression.kind)
+    except EvaluationError as error:
+        return Failed(error.message)
+
+
+def types_in_spark(frame: DataFrame, texts: Sequence[str]) -> list[DataType | str]:
+    """The type of each expression, or why there is none. All are asked for at once; where one fails, halves are."""
+    try:
+        fields = frame.selectExpr(*(f"{text} AS c{number}" for number, text in enumerate(texts))).schema.fields
+        return [field.dataType for field in fields]
+    except (AnalysisException, ArithmeticException, ParseException) as error:
+        # Constants are computed while Spark analyzes, and may overflow then.
+        if len(texts) == 1:
+            return [f"refused: {str(error).splitlines()[0] if str(error) else 'syntax'}"]
+    middle = len(texts) // 2
+    return types_in_spark(frame, texts[:middle]) + types_in_spark(frame, texts[middle:])
+
+
+def values_in_spark(frame: DataFrame, texts: Sequence[str]) -> list[list[Any]]:
+    """For each expression and row an array with the value, or None where there is none."""
+    if not texts:
+        return []
+    try:
+        table = frame.select("row", *(tried(frame.sparkSession, text) for text in texts)).toArrow().sort_by("row")
+        return [column.to_pylist() for column in table.columns[1:]]
+    except PySparkException:
+        if len(texts) == 1:
+            return [[["not caught"]] * frame.count()]
+    middle = len(texts) // 2
+    return values_in_spark(frame, texts[:middle]) + values_in_spark(frame, texts[middle:])
+
+
+def same_type(ours: Type, theirs: DataType) -> bool:
+    if isinstance(ours, ArrayType) and isinstance(theirs, SparkArray):
+        return same_type(ours.element, theirs.elementType)
+    # Spark's date_trunc makes a moment with a zone even of a time that has none.
+    return spark_type(ours) == theirs or (ours == TIMESTAMP and isinstance(theirs, TimestampType | TimestampNTZType))
+
+
+def as_text(text: str, kind: DataType) -> str:
+    """Dates and times as texts, since Python has no year 10000."""
+    target, inner = "STRING", kind
+    while isinstance(inner, SparkArray):
+        target, inner = f"ARRAY<{target}>", inner.elementType
+    return f"CAST({text} AS {target})" if isinstance(inner, DateType | TimestampType | TimestampNTZType) else text
+
+
+def tried(session: SparkSession, text: str) -> Column:
+    """An array with the value, or NULL where computing it fails."""
+    jvm: Any = session._jvm  # noqa: SLF001 (PySpark has no function that catches errors)
+    utilities = jvm.org.apache.spark.sql.classic.ExpressionUtils
+    inner = utilities.expression(F.expr(f"array({text})")._jc)  # noqa: SLF001 (as above)
+    return Column(utilities.column(jvm.org.apache.spark.sql.catalyst.expressions.TryEval(inner)))
+
+
+def plain(value: object) -> object:
+    if isinstance(value, float):
+        return value + 0.0
+    return tuple(map(plain, value)) if isinstance(value, list) else value
+
+
+def agree(ours: object, theirs: object) -> bool:
+    if isinstance(ours, Failed) or isinstance(theirs, Failed):
+        return isinstance(ours, Failed) and isinstance(theirs, Failed)
+    # As text, which tells 1.5 from 1.50.
+    return repr(ours) == repr(theirs)

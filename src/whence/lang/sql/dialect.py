@@ -23,6 +23,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from whence.deadline import check
 from whence.errors import Hint, NextStep, ParseError, UnsupportedError, did_you_mean
 from whence.lang.sql.positions import locate, note_last_word
+from whence.lang.sql.strict import check_brackets, check_commas, check_head, check_words, place_of
 from whence.model.span import SourceText, Span
 
 MAX_NESTING = 100
@@ -39,29 +40,6 @@ Made = TypeVar("Made", bound=exp.Expr)
 
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
-
-# What no item of a list begins with.
-_NO_ITEM = {
-    TokenType.COMMA,
-    TokenType.R_PAREN,
-    TokenType.FROM,
-    TokenType.WHERE,
-    TokenType.GROUP_BY,
-    TokenType.HAVING,
-    TokenType.ORDER_BY,
-    TokenType.UNION,
-}
-# What an item of a list stands directly after.
-_BEFORE_ITEM = {
-    TokenType.L_PAREN,
-    TokenType.SELECT,
-    TokenType.DISTINCT,
-    TokenType.FROM,
-    TokenType.GROUP_BY,
-    TokenType.ORDER_BY,
-    TokenType.VALUES,
-}
-_QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM}
 
 _SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE"
 _UPDATE = "DELETE the rows and INSERT what is to stand in their place; in one db.batch() the two are an update"
@@ -80,6 +58,10 @@ _BEFORE_KIND = ("CREATE", "DROP", "OR", "REPLACE", "TEMP", "TEMPORARY", "GLOBAL"
 # sqlglot warns there when it gives up on a statement; we refuse that statement ourselves.
 logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
+
+# What the parser says of a dot, and what does not follow NOT.
+_DOT = "Required keyword"
+_NOT_AFTER_NOT = {TokenType.IS, TokenType.NULL, TokenType.ISNULL, TokenType.NOTNULL}
 
 # 1E3-1 is a difference, which sqlglot takes for one number.
 _TWO_NUMBERS = re.compile(r"([\d.]+[eE]\d+)(?=[+-])")
@@ -139,6 +121,10 @@ class ZonelessSpark(Spark):
             exp.DataType.Type.TIMESTAMP: "TIMESTAMP",
             exp.DataType.Type.TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
         }
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **SparkGenerator.TRANSFORMS,
+            Plus: lambda self, plus: f"+{self.sql(plus, 'this')}",
+        }
 
 
 class SparkSql(ZonelessSpark):
@@ -157,6 +143,31 @@ class SparkSql(ZonelessSpark):
             **SparkParser.UNARY_PARSERS,
             TokenType.PLUS: lambda self: self.expression(Plus(this=self._parse_unary())),
         }
+
+        def _parse_table_parts(self, *args: Any, **options: Any) -> Any:
+            """A name begins with no dot, and no star follows it."""
+            if self._curr.token_type is TokenType.DOT:
+                self.raise_error(_DOT, self._curr)
+            made = super()._parse_table_parts(*args, **options)
+            if self._curr.token_type is TokenType.STAR:
+                self.raise_error("Invalid expression", self._curr)
+            return made
+
+        def _parse_primary(self) -> exp.Expr | None:
+            """.5 is a number, and neither . 5 nor .5.5 is."""
+            dot, digits = self._curr, self._next
+            is_number = dot.token_type is TokenType.DOT and digits.token_type is TokenType.NUMBER
+            if is_number and (dot.end + 1 < digits.start or "." in digits.text):
+                self.raise_error(_DOT, dot)
+            return super()._parse_primary()
+
+        def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+            """NOT stands before IN, LIKE and the like, but within IS NOT NULL, which has no short forms."""
+            this = this or self._parse_bitwise()
+            is_before = self._curr.token_type is TokenType.NOT and self._next.token_type in _NOT_AFTER_NOT
+            if is_before or self._curr.token_type in (TokenType.ISNULL, TokenType.NOTNULL):
+                self.raise_error("Invalid expression", self._curr)
+            return super()._parse_range(this, parse_is)
 
         def _parse_as_command(self, start: Token) -> exp.Command:
             """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
@@ -222,20 +233,33 @@ def statements(source: SourceText) -> Iterator[tuple[exp.Expr, Span]]:
     for tokens in _split(_tokenize(source)):
         whole = Span(source, tokens[0].start, tokens[-1].end + 1)
         _check_nesting(tokens, source)
-        _check_commas(tokens, source)
+        check_commas(tokens, source)
         try:
             with room_to_descend(whole):
                 # There is none where sqlglot takes the first words for the end of a block.
                 (tree, *_) = DIALECT.parser().parse(list(tokens), source.text) or [None]
         except GlotParseError as error:
             raise _syntax_error(error, tokens, source) from None
+        except (TypeError, AttributeError):
+            # Words in places that sqlglot did not reckon with.
+            raise ParseError("this statement cannot be read as SQL", span=first_word(whole)) from None
         if tree is None or isinstance(tree, exp.Command):
             raise unknown_statement(whole)
-        if isinstance(tree, exp.Create) and tree.args["kind"] == "VIEW":
-            _check_as(tokens, source)
+        check_brackets(tokens, source)
+        check_words(tokens, source)
+        if _is_plain_view(tree):
+            check_head(tokens, source)
         _restore_exists(tree)
         locate(tree)
         yield tree, whole
+
+
+def _is_plain_view(tree: exp.Expr) -> bool:
+    """A view without properties, which are refused by name."""
+    if not isinstance(tree, exp.Create) or tree.args["kind"] != "VIEW":
+        return False
+    properties = tree.args.get("properties")
+    return properties is None or all(isinstance(p, exp.MaterializedProperty) for p in properties.expressions)
 
 
 def unknown_statement(whole: Span) -> UnsupportedError:
@@ -258,44 +282,6 @@ def unknown_statement(whole: Span) -> UnsupportedError:
     span = replace(whole, start=whole.start + kinds[0].start(), end=whole.start + kinds[0].end())
     hint = did_you_mean(kind, expected) or _INSTEAD.get(kind, _SUPPORTED)
     return UnsupportedError(f"{first} {kind} is not supported", span=span, hint=hint)
-
-
-def _check_commas(tokens: list[Token], source: SourceText) -> None:
-    """The parser lets a comma be too many or missing, and what stands around AS be missing, which Spark does not."""
-    for token, after, then in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
-        before = token.token_type
-        next_type = after.token_type if after is not None else None
-        found = "the end of the statement" if after is None else repr(after.text)
-        if before is TokenType.COMMA and (next_type is None or next_type in _NO_ITEM):
-            raise ParseError(f"something is missing between ',' and {found}", span=_span(token, source))
-        if before is TokenType.ALIAS and next_type in (None, TokenType.COMMA, TokenType.R_PAREN):
-            raise ParseError(f"something is missing between {token.text!r} and {found}", span=_span(token, source))
-        # SELECT AS STRUCT is another dialect's, and refused by that name.
-        is_misplaced = next_type is TokenType.ALIAS and (then is None or then.text.upper() not in ("STRUCT", "VALUE"))
-        if (next_type is TokenType.COMMA or is_misplaced) and before in _BEFORE_ITEM:
-            raise ParseError(f"something is missing between {token.text!r} and {found}", span=_span(token, source))
-        is_query = then is not None and then.token_type in (*_QUERY_START, TokenType.L_PAREN)
-        if before is TokenType.R_PAREN and next_type is TokenType.L_PAREN and not is_query:
-            raise ParseError("a comma is missing between ')' and '('", span=_span(token, source))
-        if before is TokenType.INSERT and next_type not in (TokenType.INTO, TokenType.OVERWRITE):
-            raise ParseError("INTO is missing after INSERT", span=_span(token, source))
-
-
-def _span(token: Token, source: SourceText) -> Span:
-    return Span(source, token.start, token.end + 1)
-
-
-def _check_as(tokens: list[Token], source: SourceText) -> None:
-    """The parser lets the AS of a view be missing, which Spark does not."""
-    for token in tokens:
-        if token.token_type is TokenType.ALIAS:
-            return
-        if token.token_type in _QUERY_START:
-            raise ParseError(
-                f"AS is missing before {token.text!r}",
-                span=_span(token, source),
-                hint="write CREATE VIEW name AS SELECT ...",
-            )
 
 
 def _restore_exists(tree: exp.Expr) -> None:
@@ -360,7 +346,7 @@ def _check_nesting(tokens: list[Token], source: SourceText) -> None:
             if depth > MAX_NESTING:
                 raise ParseError(
                     f"nested too deeply: more than {MAX_NESTING} levels of parentheses",
-                    span=_span(token, source),
+                    span=place_of(token, source),
                     hint="move inner parts into views of their own",
                 )
         elif token.token_type in _CLOSE:
@@ -368,7 +354,7 @@ def _check_nesting(tokens: list[Token], source: SourceText) -> None:
     if len(tokens) > MAX_STATEMENT_TOKENS and tokens[0].token_type is not TokenType.INSERT:
         raise ParseError(
             f"this statement has more than {MAX_STATEMENT_TOKENS} words",
-            span=_span(tokens[0], source),
+            span=place_of(tokens[0], source),
             hint="split it into several views",
         )
 
@@ -377,9 +363,14 @@ def _syntax_error(error: GlotParseError, tokens: list[Token], source: SourceText
     found = error.errors[0] if error.errors else {}
     description = str(found.get("description") or error).partition(" but got ")[0]
     at = next((t for t in tokens if (t.line, t.col) == (found.get("line"), found.get("col"))), tokens[-1])
-    span = _span(at, source)
+    span = place_of(at, source)
     if at is tokens[-1] and description.startswith(("Expecting", "Expected")):
         return ParseError(f"the statement ends too early after {at.text!r}: {_lower(description)}", span=span)
+    after = tokens[tokens.index(at) + 1 :][:1]
+    if at.token_type is TokenType.DOT and after and at is not tokens[0]:
+        if after[0].token_type is TokenType.NUMBER:
+            return ParseError("this point belongs to no number", span=span, hint="write .5 in one piece")
+        return ParseError("a name is missing before or after '.'", span=span, hint="write t.a for column a of table t")
     if description.startswith("Required keyword"):
         return ParseError(f"something is missing before or after {at.text!r}", span=span, hint=_slip(tokens))
     if description.startswith("Invalid expression"):

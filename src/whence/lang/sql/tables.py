@@ -8,6 +8,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.lang.sql.dialect import DIALECT
 from whence.lang.sql.literals import to_microseconds, to_number_of_rows, to_type
 from whence.lang.sql.positions import span_of
 from whence.model.program import CreateTable
@@ -120,6 +121,8 @@ def table_name(node: exp.Expr, source: SourceText) -> str:
         raise UnsupportedError(
             "a name with a schema is not supported", span=span_of(node, source), hint="use a plain name"
         )
+    if not isinstance(node.this, exp.Identifier):
+        raise UnsupportedError("this cannot be a name", span=span_of(node, source))
     if "$" in node.name:
         raise UnsupportedError("names with $ are kept for whence's own relations", span=span_of(node, source))
     return node.name
@@ -193,7 +196,7 @@ def _properties(node: exp.Create, columns: list[Column], source: SourceText) -> 
             case exp.SchemaCommentProperty():
                 pass
             case _:
-                text = part.sql("spark") or part.key
+                text = part.sql(DIALECT) or part.key
                 raise UnsupportedError(
                     f"{text} is not supported in CREATE TABLE", span=span or span_of(node.this, source)
                 )

@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from tests.lang.mutants.texts import Text, all_texts, drawn
 from whence.errors import WhenceError
-from whence.lang.sql.dialect import DIALECT, statements
+from whence.lang.sql.dialect import statements
+from whence.lang.sql.grammar import DIALECT
 from whence.model.span import SourceText
 
 _KINDS = (exp.Query, exp.Condition, exp.Join, exp.From)

@@ -9,8 +9,8 @@ from sqlglot import exp
 from whence.errors import TypeMismatchError
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.dialect import DIALECT
 from whence.lang.sql.expressions import COMPARISONS, never_true, row, translate
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
 from whence.model.terms import Call, Term

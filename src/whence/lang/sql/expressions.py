@@ -12,8 +12,8 @@ from whence.errors import ArityError, TypeMismatchError, UnknownNameError, Unsup
 from whence.functions.builtin import BUILTINS
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.dialect import DIALECT, Plus
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
+from whence.lang.sql.grammar import DIALECT, Plus
 from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras

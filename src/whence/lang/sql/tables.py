@@ -8,7 +8,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
-from whence.lang.sql.dialect import DIALECT
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.literals import to_microseconds, to_number_of_rows, to_type
 from whence.lang.sql.positions import span_of
 from whence.model.program import CreateTable

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from whence.errors import TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
-from whence.lang.sql.dialect import DIALECT
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of

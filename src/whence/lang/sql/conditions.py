@@ -102,6 +102,9 @@ def _factor(node: exp.Or) -> Iterator[exp.Expr]:
     rest = [[p for p, t in zip(b, ts, strict=True) if t not in shared] for b, ts in zip(branches, texts, strict=True)]
     if all(rest):
         yield exp.or_(*(exp.and_(*parts) for parts in rest))
+    elif any(rest):
+        # One branch is no more than what is common, and makes the others needless, but they are read all the same.
+        yield node
 
 
 def _disjuncts(node: exp.Expr) -> Iterator[exp.Expr]:

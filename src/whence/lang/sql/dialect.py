@@ -19,7 +19,15 @@ from sqlglot.tokenizer_core import Token, TokenType
 from whence.errors import Hint, NextStep, ParseError, UnsupportedError, did_you_mean
 from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.positions import locate
-from whence.lang.sql.strict import check_brackets, check_commas, check_head, check_words, place_of
+from whence.lang.sql.strict import (
+    check_brackets,
+    check_calls,
+    check_cases,
+    check_commas,
+    check_head,
+    check_words,
+    place_of,
+)
 from whence.model.span import SourceText, Span
 
 MAX_NESTING = 100
@@ -114,6 +122,8 @@ def statements(source: SourceText) -> Iterator[tuple[exp.Expr, Span]]:
             raise unknown_statement(whole)
         check_brackets(tokens, source)
         check_words(tokens, source)
+        check_cases(tokens, source)
+        check_calls(tokens, source)
         if _is_plain_view(tree):
             check_head(tokens, source)
         _restore_exists(tree)

@@ -316,7 +316,7 @@ _EXTRACTED = {
 
 def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
     name = _EXTRACTED.get(node.this.name.lower())
-    if name is None:
+    if name is None or not isinstance(node.this, exp.Var | exp.Identifier | exp.Column):
         raise UnsupportedError(
             f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ..."
         )

@@ -124,6 +124,13 @@ class SparkSql(ZonelessSpark):
                 self.raise_error("Invalid expression", self._curr)
             return super()._parse_range(this, parse_is)
 
+        def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+            """AND may not be missing."""
+            low = self._parse_bitwise()
+            if not self._match(TokenType.AND):
+                self.raise_error("Expecting AND", self._curr or self._prev)
+            return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise()))
+
         def _parse_as_command(self, start: Token) -> exp.Command:
             """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
             words = self._tokens[: self._index]

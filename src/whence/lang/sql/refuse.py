@@ -70,6 +70,9 @@ _NAME_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.PrimaryKey: ("expressions",),
     exp.Column: ("this", "table"),
 }
+_NO_ALIAS = frozenset(
+    "ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT MINUS NATURAL ON RIGHT SEMI UNION USING".split()
+)
 # A comma, with no more than comments after it.
 _COMMA_LAST = re.compile(r",\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\Z", re.DOTALL)
 PARTS = {kind: frozenset(parts.split()) for kind, parts in _READ.items()}
@@ -161,7 +164,7 @@ def refuse_unread(tree: exp.Expr, source: SourceText) -> None:
             raise ArityError("something is missing here", span=span_of(node, source))
         if (read := PARTS.get(type(node))) is not None:
             _refuse(node, read, source)
-        if isinstance(node, exp.Func):
+        if isinstance(node, exp.Func | exp.In) and not isinstance(node, exp.Exists):
             _check_arguments(node, source)
         if isinstance(node, exp.With):
             _check_between(node, source)
@@ -169,6 +172,8 @@ def refuse_unread(tree: exp.Expr, source: SourceText) -> None:
             _check_clauses(node, source)
         elif isinstance(node, exp.Identifier):
             _check_name(node, source)
+        elif isinstance(node, exp.TableAlias) and isinstance(node.this, exp.Identifier):
+            _check_alias(node.this, source)
         for part in _NAME_PARTS.get(type(node), ()):
             given = node.args.get(part)
             for name in given if isinstance(given, list) else [given]:
@@ -182,6 +187,8 @@ def _check_clauses(select: exp.Select, source: SourceText) -> None:
     """The parser takes clauses in any order, and no columns."""
     if not select.expressions:
         raise ParseError("SELECT needs a column", span=span_of(select, source), hint="name columns, or write *")
+    if select.args.get("joins") and select.args.get("from_") is None:
+        raise ParseError("JOIN needs a FROM before it", span=span_of(select.args["joins"][0], source))
     there = [clause for clause, value in select.args.items() if clause in _CLAUSES and value is not None]
     for first, second in pairwise(there):
         if _CLAUSES.index(first) > _CLAUSES.index(second):
@@ -196,10 +203,10 @@ def _check_between(with_: exp.With, source: SourceText) -> None:
             raise ParseError("queries of a WITH have a comma between them", span=after)
 
 
-def _check_arguments(call: exp.Func, source: SourceText) -> None:
+def _check_arguments(call: exp.Expr, source: SourceText) -> None:
     """The parser takes a query for an argument as it stands, and Spark only in parentheses."""
     for argument in call.iter_expressions():
-        if isinstance(argument, exp.Select | exp.SetOperation) and not isinstance(call, exp.Exists):
+        if isinstance(argument, exp.Select | exp.SetOperation) and argument is not call.args.get("query"):
             raise ParseError(
                 "a query among arguments needs parentheses of its own",
                 span=span_of(argument, source),
@@ -216,6 +223,14 @@ def _check_name(name: exp.Identifier, source: SourceText) -> None:
         raise _text_as_name(name, span)
     if not name.args.get("quoted") and not re.fullmatch(r"[\w$]*[^\W\d][\w$]*", name.name):
         raise ParseError(f"{name.name!r} cannot be a name", span=span, hint=f"write `{name.name}`")
+
+
+def _check_alias(name: exp.Identifier, source: SourceText) -> None:
+    """Words of joins and the like are columns where they must be, but no tables."""
+    if name.name.upper() in _NO_ALIAS and not name.args.get("quoted"):
+        raise ParseError(
+            f"{name.name!r} cannot be a name here", span=span_of(name, source), hint=f"write `{name.name}`"
+        )
 
 
 def _text_as_name(name: exp.Expr, span: Span | None) -> ParseError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from whence.errors import ParseError
@@ -42,19 +43,43 @@ _QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FR
 _AFTER_AS = {*_QUERY_START, TokenType.L_PAREN}
 # Words that something has to follow, by what stands before them where that matters: SELECT a DIV, count(* EXCEPT).
 _VALUE_ENDS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN)
-_NEED_MORE = {TokenType.ON, TokenType.USING, TokenType.NATURAL}
+_NEED_MORE = {TokenType.ON, TokenType.USING, TokenType.NATURAL, TokenType.COLLATE}
 _NEED_MORE_AFTER = {
     **{end: {TokenType.DIV} for end in _VALUE_ENDS},
     TokenType.STAR: {TokenType.EXCEPT, TokenType.REPLACE, TokenType.RENAME},
 }
 _JOINS = {TokenType.CROSS, TokenType.INNER, TokenType.NATURAL}
 _FILTER = (TokenType.R_PAREN, TokenType.FILTER, TokenType.L_PAREN)
+_NO_BANG_AFTER = {*_VALUE_ENDS, TokenType.IS}
+_QUANTIFIERS = {TokenType.ALL, TokenType.DISTINCT}
+_SET_OPERATIONS = {TokenType.UNION, TokenType.INTERSECT, TokenType.EXCEPT}
+_MOMENTS = {TokenType.DATE, TokenType.TIMESTAMP}
+_MOMENT = "write DATE '2026-01-31' or TIMESTAMP '2026-01-31 12:00:00'"
+_TYPES = SparkParser.TYPE_TOKENS - SparkParser.NESTED_TYPE_TOKENS
+_TYPE_ENDS = {*_TYPES, TokenType.R_PAREN}
+# What may stand between the arguments of calls with a syntax of their own.
+_SEPARATORS = {",", "FROM", "FOR", "TO"}
+_SIDES = {"LEADING", "TRAILING", "BOTH"}
+_FORMS = {
+    **dict.fromkeys(("SUBSTRING", "SUBSTR"), ("", ",", ", ,", "FROM", "FROM FOR")),
+    "TRIM": ("", ",", "FROM", *(f"{side} FROM" for side in sorted(_SIDES))),
+    **dict.fromkeys(("FLOOR", "CEIL"), ("", ",", "TO")),
+}
+_SHOWN = {
+    **dict.fromkeys(("SUBSTRING", "SUBSTR"), "write substring(s, 1, 2), or substring(s FROM 1 FOR 2)"),
+    "TRIM": "write trim(s), or trim(LEADING 'x' FROM s)",
+    **dict.fromkeys(("FLOOR", "CEIL"), "write floor(x)"),
+}
 _WATCHED = {
+    TokenType.L_PAREN,
+    TokenType.DEFAULT,
+    *_QUANTIFIERS,
+    *_MOMENTS,
+    TokenType.NOT,
     *_NEED_MORE,
     *(kind for kinds in _NEED_MORE_AFTER.values() for kind in kinds),
     *_JOINS,
     TokenType.JOIN,
-    TokenType.DISTINCT,
     TokenType.DESC,
     TokenType.FILTER,
     TokenType.PLACEHOLDER,
@@ -142,8 +167,20 @@ def check_words(tokens: Sequence[Token], source: SourceText) -> None:
             raise _unexpected(token, source, "write either a comma or JOIN")
         if kind_before is TokenType.ASC and kind is TokenType.DESC:
             raise _unexpected(token, source, "write either ASC or DESC")
-        if kind is TokenType.PLACEHOLDER:
-            raise _unexpected(token, source, "write the value itself")
+        if kind is TokenType.NOT and token.text == "!" and kind_before in _NO_BANG_AFTER:
+            raise _unexpected(token, source, "write NOT")
+        if kind in _QUANTIFIERS and next_kind is TokenType.SELECT and kind_before not in _SET_OPERATIONS:
+            raise _unexpected(token, source)
+        if kind is TokenType.ALL and kind_before is TokenType.COMMA and next_kind not in _NO_ITEM:
+            raise _unexpected(token, source)
+        if kind in _MOMENTS and next_kind is TokenType.NUMBER:
+            raise ParseError(f"{token.text} needs a text", span=place_of(token, source), hint=_MOMENT)
+        if kind is TokenType.L_PAREN and kind_before in _TYPES and next_kind is TokenType.R_PAREN:
+            raise _unexpected(token, source)
+        if kind is TokenType.DEFAULT and kind_before in _TYPE_ENDS and next_kind is TokenType.R_PAREN:
+            raise _unexpected(token, source)
+        if kind is TokenType.PLACEHOLDER and kind_before in _VALUE_ENDS:
+            raise _unexpected(token, source)
         if kind_before is TokenType.GROUP_BY and kind is TokenType.DISTINCT:
             raise _unexpected(token, source, "leave it out: groups differ anyway")
         is_filter = (kind_before, kind, next_kind) == _FILTER
@@ -151,6 +188,53 @@ def check_words(tokens: Sequence[Token], source: SourceText) -> None:
             raise ParseError(
                 "WHERE is missing in FILTER", span=place_of(token, source), hint="write FILTER (WHERE ...)"
             )
+
+
+def check_cases(tokens: Sequence[Token], source: SourceText) -> None:
+    """The parser lets THEN be missing, which Spark does not."""
+    # For each CASE around, the WHEN that waits for its THEN.
+    waiting: list[Token | None] = []
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.CASE:
+            waiting.append(None)
+        elif waiting and kind in (TokenType.WHEN, TokenType.ELSE, TokenType.END):
+            if (when := waiting[-1]) is not None:
+                raise ParseError(f"THEN is missing after {when.text!r}", span=place_of(when, source))
+            waiting[-1] = token if kind is TokenType.WHEN else None
+            if kind is TokenType.END:
+                waiting.pop()
+        elif waiting and kind is TokenType.THEN:
+            waiting[-1] = None
+
+
+def check_calls(tokens: Sequence[Token], source: SourceText) -> None:
+    """The parser takes the words between arguments in any order and number, which Spark does not."""
+    for at, (name, opening) in enumerate(pairwise(tokens)):
+        forms = _FORMS.get(name.text.upper())
+        if forms is None or opening.token_type is not TokenType.L_PAREN:
+            continue
+        found = _separators(tokens[at + 2 :])
+        for separator, after in found:
+            if after.token_type is TokenType.R_PAREN or any(after is other for other, _ in found):
+                raise ParseError(f"something is missing after {separator.text!r}", span=place_of(separator, source))
+        first = tokens[at + 2].text.upper()
+        words = [*([first] if first in _SIDES else []), *(separator.text.upper() for separator, _ in found)]
+        if " ".join(words) not in forms:
+            raise _unexpected(found[-1][0] if found else name, source, _SHOWN[name.text.upper()])
+
+
+def _separators(tokens: Sequence[Token]) -> list[tuple[Token, Token]]:
+    """What stands between the arguments of a call, each with what follows it."""
+    found, depth = [], 0
+    for before, token, after in zip([None, *tokens], tokens, tokens[1:], strict=False):
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        if depth < 0:
+            break
+        is_compared = before is not None and before.token_type is TokenType.DISTINCT
+        if depth == 0 and token.text.upper() in _SEPARATORS and not is_compared:
+            found.append((token, after))
+    return found
 
 
 def _unexpected(token: Token, source: SourceText, hint: str | None = None) -> ParseError:

@@ -174,7 +174,7 @@ def parse_type(written: str | Type) -> Type:
     # The parser takes a while to load, and a program in Datalog does without.
     import sqlglot
 
-    from whence.lang.sql.dialect import DIALECT
+    from whence.lang.sql.grammar import DIALECT
     from whence.lang.sql.literals import to_type
 
     try:

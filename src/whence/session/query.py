@@ -30,7 +30,8 @@ from whence.errors import (
     did_you_mean,
 )
 from whence.interrupts import held
-from whence.lang.sql.dialect import OperatorParser, ZonelessSpark, room_to_descend, statements
+from whence.lang.sql.dialect import room_to_descend, statements
+from whence.lang.sql.grammar import OperatorParser, ZonelessSpark
 from whence.lang.sql.literals import refuse_zone
 from whence.lang.sql.positions import span_of
 from whence.model.schema import Relation

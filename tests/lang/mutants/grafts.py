@@ -7,9 +7,10 @@ from random import Random
 
 from sqlglot import exp
 
-from tests.lang.mutants.texts import all_texts
+from tests.lang.mutants.texts import Text, all_texts, drawn
 from whence.errors import WhenceError
 from whence.lang.sql.dialect import statements
+from whence.lang.sql.grammar import DIALECT
 from whence.model.span import SourceText
 
 _KINDS = (exp.Query, exp.Condition, exp.Join, exp.From)
@@ -23,7 +24,7 @@ def grafted(text: str, random: Random) -> str:
         return text
     old = random.choice(places)
     kind = next(kind for kind in _KINDS if isinstance(old, kind))
-    new = random.choice(_donors()[kind]).copy()
+    new = random.choice(_parts(drawn(_donors()[kind], random).text)[kind]).copy()
     columns = [node.name for tree in trees for node in tree.find_all(exp.Column) if node.name]
     tables = [node.name for tree in trees for node in tree.find_all(exp.Table) if node.name]
     for node in list(new.walk()):
@@ -34,7 +35,7 @@ def grafted(text: str, random: Random) -> str:
         elif isinstance(node, exp.Table) and tables and isinstance(node.this, exp.Identifier):
             node.set("this", exp.to_identifier(random.choice(tables)))
     old.replace(new)
-    return ";\n".join(tree.sql("spark") for tree in trees)
+    return ";\n".join(tree.sql(DIALECT) for tree in trees)
 
 
 def _trees(text: str) -> list[exp.Expr]:
@@ -45,6 +46,12 @@ def _trees(text: str) -> list[exp.Expr]:
 
 
 @cache
-def _donors() -> dict[type[exp.Expr], list[exp.Expr]]:
-    nodes = [n for text in all_texts() if text.language == "sql" for tree in _trees(text.text) for n in tree.walk()]
-    return {kind: [n for n in nodes if isinstance(n, kind) and n.parent is not None] for kind in _KINDS}
+def _donors() -> dict[type[exp.Expr], list[Text]]:
+    texts = [text for text in all_texts() if text.language == "sql"]
+    return {kind: [text for text in texts if _parts(text.text)[kind]] for kind in _KINDS}
+
+
+@cache
+def _parts(text: str) -> dict[type[exp.Expr], list[exp.Expr]]:
+    nodes = [node for tree in _trees(text) for node in tree.walk() if node.parent is not None]
+    return {kind: [node for node in nodes if isinstance(node, kind)] for kind in _KINDS}

@@ -9,7 +9,7 @@ from functools import cache, reduce
 from random import Random
 
 from tests.lang.mutants.grafts import grafted
-from tests.lang.mutants.texts import Text, all_texts
+from tests.lang.mutants.texts import Text, all_texts, drawn
 from whence.analysis.analyze import analyze
 from whence.errors import WhenceError
 from whence.lang.datalog.parse import parse_datalog
@@ -38,10 +38,10 @@ def mutants(seed: int) -> Callable[[int], Text]:
 
     def made(number: int) -> Text:
         random = Random(f"{seed}/{number}")
-        text = random.choice(texts)
+        text = drawn(texts, random)
         # A slip in what is refused already is mostly passed over for the first one.
         while random.random() < 0.8 and not _is_sound(text):
-            text = random.choice(texts)
+            text = drawn(texts, random)
         if text.language == "sql" and random.random() < 0.5:
             grafts = range(random.choice((1, 1, 2, 3)))
             return replace(text, text=reduce(lambda program, _: grafted(program, random), grafts, text.text))
@@ -136,7 +136,7 @@ def _splice(words: Sequence[str], random: Random) -> Sequence[str]:
         start = random.randrange(len(_SPARK))
         piece: Sequence[str] = [f"{word} " for word in _SPARK[start : start + random.randint(1, 3)]]
     else:
-        other = _split(random.choice(all_texts()).text)
+        other = _split(drawn(all_texts(), random).text)
         start = random.choice(_places(other))
         piece = other[start : start + random.randint(1, 14)]
     at = random.choice(_places(words))

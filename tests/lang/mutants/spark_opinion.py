@@ -34,13 +34,18 @@ def refusal(spark: SparkSession, program: Text) -> str | None:
             if tree.args["kind"] == "TABLE":
                 spark.sql(_empty(create_table(tree, source, span).relation))
             else:
-                spark.sql(_CREATE.sub("CREATE OR REPLACE TEMPORARY VIEW", span.text, count=1))
+                spark.sql(temporary(span.text))
     except PySparkException as error:
         return str(error).strip().partition("\n")[0]
     finally:
         for name in made:
             spark.catalog.dropTempView(name)
     return None
+
+
+def temporary(create_view: str) -> str:
+    """The statement for a view that Spark keeps nothing of."""
+    return _CREATE.sub("CREATE OR REPLACE TEMPORARY VIEW", create_view, count=1)
 
 
 def _empty(relation: Relation) -> str:

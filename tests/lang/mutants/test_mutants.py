@@ -41,6 +41,10 @@ def test_slips_are_told_at_their_place(first: int) -> None:
         "CREATE VIEW v AS SELECT ceil() AS a, floor() AS b",
         "CREATE TABLE t COMMENT WITH (a INT)",
         "CREATE VIEW v AS SELECT * FROM ",
+        "CREATE TABLE t(a IN INT)",
+        "CREATE TABLE t(a INT CHECK (+a > 1))",
+        "CREATE TABLE t(a INT, CHECK (+a > 1))",
+        "CREATE DEFAULT MATERIALIZED VIEW v AS SELECT 1 AS a",
     ],
 )
 def test_found(text: str) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
+from random import Random
 from typing import Literal
 
 ROOT = Path(__file__).parents[3]
 # Longer ones are generated, and slow to read.
 LONGEST = 2_500
+# Multiplied by it, numbers that differ in any bit differ in the high ones.
+_ODD = 0x9E3779B97F4A7C15
 _SQL = re.compile(r"\s*(?:--[^\n]*\n\s*)*(create|select|insert|with|delete|drop|values)\b", re.IGNORECASE)
 _DATALOG = re.compile(r":-|^\s*\.(decl|type|input)\b|^\s*\w+\(.*\)\.\s*$", re.MULTILINE)
 _QUERY = re.compile(r"\s*(?:--[^\n]*\n\s*)*(select|with|values)\b", re.IGNORECASE)
@@ -29,6 +33,19 @@ class Text:
     language: Literal["sql", "datalog"]
     text: str
     tables: str = ""
+
+    @cached_property
+    def number(self) -> int:
+        return int.from_bytes(sha256(self.text.encode(errors="surrogatepass")).digest()[:8])
+
+
+def drawn(among: Sequence[Text], random: Random) -> Text:
+    """Any of them, each as likely. One more among them is drawn now and then, and leaves all other draws as they were.
+
+    Otherwise every new text in the repository would bring other mutants of all texts.
+    """
+    salt = random.getrandbits(64)
+    return min(among, key=lambda text: (text.number ^ salt) * _ODD % 2**64)
 
 
 @cache

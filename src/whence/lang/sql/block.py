@@ -7,7 +7,7 @@ a leading column of whatever relation the inner block turns into, and the outer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 
@@ -224,18 +224,8 @@ class Block:
 
     def resolve(self, table: str | None, column: str, span: Span | None) -> Term | None:
         """What a column name stands for here or around here; None where it is not known."""
-        found = [
-            e
-            for e in self.scope
-            if e.column.lower() == column.lower()
-            and (not e.merged if table is None else (e.table or "").lower() == table.lower())
-        ]
-        if len(found) > 1:
-            places = " or ".join(f"{e.table}.{e.column}" if e.table else e.column for e in found)
-            raise UnknownNameError(
-                f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it"
-            )
-        return found[0].term if found else self.resolve_outside(table, column, span)
+        entry = find_column(self.scope, table, column, span)
+        return entry.term if entry is not None else self.resolve_outside(table, column, span)
 
     def resolve_outside(self, table: str | None, column: str, span: Span | None) -> Term | None:
         if self.outer is None:
@@ -248,6 +238,22 @@ class Block:
         """Every name that could have been meant, nearest first."""
         names = [e.column for e in self.scope] + [f"{e.table}.{e.column}" for e in self.scope if e.table]
         return names + (self.outer.visible_columns() if self.outer else [])
+
+
+def find_column(scope: Iterable[ColumnEntry], table: str | None, column: str, span: Span | None) -> ColumnEntry | None:
+    """The one column that the name can mean; None where there is none."""
+    found = [
+        e
+        for e in scope
+        if e.column.lower() == column.lower()
+        and (not e.merged if table is None else (e.table or "").lower() == table.lower())
+    ]
+    if len(found) > 1:
+        places = " or ".join(f"{e.table}.{e.column}" if e.table else e.column for e in found)
+        raise UnknownNameError(
+            f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it"
+        )
+    return found[0] if found else None
 
 
 def rename(term: Term, change: Callable[[Variable], Term]) -> Term:

@@ -9,14 +9,17 @@ from sqlglot import exp
 from whence.errors import TypeMismatchError
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.expressions import COMPARISONS, row, translate
+from whence.lang.sql.expressions import COMPARISONS, never_true, row, translate
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
 from whence.model.terms import Call, Term
 
 
-def add_condition(lowering: Lowering, block: Block, node: exp.Expr) -> None:
-    """Keep only rows for which the expression is TRUE."""
+def add_condition(lowering: Lowering, block: Block, node: exp.Expr, clause: str) -> None:
+    """Keep only rows for which the expression is TRUE. `clause`: the word before it, such as WHERE."""
+    if isinstance(node.unnest(), exp.Null):
+        raise never_true(clause, lowering.span(node))
     for part in conjuncts(node, lambda part: block.known(part) is not None):
         _add(lowering, block, part)
 
@@ -89,16 +92,19 @@ def conjuncts(node: exp.Expr, is_one: Callable[[exp.Expr], bool] = lambda _: Fal
 
 def _factor(node: exp.Or) -> Iterator[exp.Expr]:
     branches = [list(conjuncts(branch)) for branch in _disjuncts(node)]
-    texts = [[part.sql("spark") for part in branch] for branch in branches]
+    texts = [[part.sql(DIALECT) for part in branch] for branch in branches]
     common = [part for part, text in zip(branches[0], texts[0], strict=True) if all(text in t for t in texts)]
     if not common:
         yield node
         return
-    shared = {part.sql("spark") for part in common}
+    shared = {part.sql(DIALECT) for part in common}
     yield from common
     rest = [[p for p, t in zip(b, ts, strict=True) if t not in shared] for b, ts in zip(branches, texts, strict=True)]
     if all(rest):
         yield exp.or_(*(exp.and_(*parts) for parts in rest))
+    elif any(rest):
+        # One branch is no more than what is common, and makes the others needless, but they are read all the same.
+        yield node
 
 
 def _disjuncts(node: exp.Expr) -> Iterator[exp.Expr]:

@@ -10,19 +10,24 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError as GlotParseError
 from sqlglot.errors import TokenError
-from sqlglot.generators.spark import SparkGenerator
-from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from whence.deadline import check
 from whence.errors import Hint, NextStep, ParseError, UnsupportedError, did_you_mean
-from whence.lang.sql.positions import locate, note_last_word
+from whence.lang.sql.grammar import DIALECT
+from whence.lang.sql.positions import locate
+from whence.lang.sql.strict import (
+    check_brackets,
+    check_calls,
+    check_cases,
+    check_commas,
+    check_head,
+    check_words,
+    place_of,
+)
 from whence.model.span import SourceText, Span
 
 MAX_NESTING = 100
@@ -32,36 +37,8 @@ _FRAMES = 6_000
 # Chains such as a OR b OR c become trees as deep as they are long.
 MAX_STATEMENT_TOKENS = 20_000
 
-# Calls that are not just a list of arguments: CAST(x AS INT), EXTRACT(YEAR FROM d).
-_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT POSITION SUBSTR SUBSTRING TRIM".split())
-
-Made = TypeVar("Made", bound=exp.Expr)
-
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
-
-# What no item of a list begins with.
-_NO_ITEM = {
-    TokenType.COMMA,
-    TokenType.R_PAREN,
-    TokenType.FROM,
-    TokenType.WHERE,
-    TokenType.GROUP_BY,
-    TokenType.HAVING,
-    TokenType.ORDER_BY,
-    TokenType.UNION,
-}
-# What an item of a list stands directly after.
-_BEFORE_ITEM = {
-    TokenType.L_PAREN,
-    TokenType.SELECT,
-    TokenType.DISTINCT,
-    TokenType.FROM,
-    TokenType.GROUP_BY,
-    TokenType.ORDER_BY,
-    TokenType.VALUES,
-}
-_QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM}
 
 _SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE"
 _UPDATE = "DELETE the rows and INSERT what is to stand in their place; in one db.batch() the two are an update"
@@ -83,97 +60,6 @@ logging.getLogger("sqlglot").setLevel(logging.ERROR)
 
 # 1E3-1 is a difference, which sqlglot takes for one number.
 _TWO_NUMBERS = re.compile(r"([\d.]+[eE]\d+)(?=[+-])")
-
-
-class Plus(exp.Unary):
-    """A plus sign before a value."""
-
-
-class OperatorParser(SparkParser):
-    """Spark's operators as Spark binds them. It stops at the caller's deadline: some texts make it try a place
-    again and again.
-    """
-
-    # || binds as + and - do, and comparisons bind alike, all from the left.
-    TERM: ClassVar[dict[Any, Any]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
-    COMPARISON: ClassVar[dict[Any, Any]] = {**SparkParser.COMPARISON, **SparkParser.EQUALITY}
-
-    def _parse_bitwise(self) -> exp.Expr | None:
-        """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""
-        this = super()._parse_bitwise()
-        while self._match_set(self.COMPARISON):
-            kind, comments = self.COMPARISON[self._prev.token_type], self._prev_comments
-            this = self._build_predicate(kind, this, super()._parse_bitwise(), comments=comments)
-        return this
-
-    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
-        """A value and at most one of BETWEEN, IN, LIKE, IS after it."""
-        value = self._parse_bitwise()
-        if not parse_is or value is None:
-            return value
-        whole = self._parse_range(value, parse_is=True)
-        predicates, part = 0, whole
-        while part is not None and part is not value:
-            predicates += not isinstance(part, exp.Not | exp.Escape | exp.Paren)
-            part = part.this
-        if predicates > 1:
-            self.raise_error("Invalid expression", self._prev)
-        if predicates and self._match_set(self.COMPARISON):
-            self.raise_error("Invalid expression", self._prev)
-        return whole
-
-    def _advance(self, times: int = 1) -> None:
-        check()
-        super()._advance(times)
-
-
-class ZonelessSpark(Spark):
-    """Spark SQL in which TIMESTAMP has no zone, so that it can be told from the types that have one."""
-
-    class Tokenizer(Spark.Tokenizer):
-        KEYWORDS: ClassVar[dict[str, Any]] = {**Spark.Tokenizer.KEYWORDS, "TIMESTAMP": TokenType.TIMESTAMP}
-
-    class Generator(SparkGenerator):
-        TYPE_MAPPING: ClassVar[dict[Any, str]] = {
-            **SparkGenerator.TYPE_MAPPING,
-            exp.DataType.Type.TIMESTAMP: "TIMESTAMP",
-            exp.DataType.Type.TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
-        }
-
-
-class SparkSql(ZonelessSpark):
-    """Spark SQL with functions left by the name that the user typed, and CAST as strict as Spark 4's."""
-
-    class Parser(OperatorParser):
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
-        }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
-            name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
-        }
-        STRICT_CAST = True
-        UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
-            **SparkParser.UNARY_PARSERS,
-            TokenType.PLUS: lambda self: self.expression(Plus(this=self._parse_unary())),
-        }
-
-        def _parse_as_command(self, start: Token) -> exp.Command:
-            """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
-            words = self._tokens[: self._index]
-            if any(word.token_type in (TokenType.TABLE, TokenType.VIEW) for word in words):
-                self.raise_error("Invalid expression / Unexpected token", self._curr or self._prev)
-            return super()._parse_as_command(start)
-
-        def expression(self, instance: Made, token: Token | None = None, comments: list[str] | None = None) -> Made:
-            made = super().expression(instance, token, comments)
-            # DISTINCT is no part of the list that a SELECT is shown by.
-            if "start" not in made.meta and not isinstance(made, exp.Distinct):
-                note_last_word(made, self._prev.start, self._prev.end + 1)
-            return made
-
-
-DIALECT = SparkSql()
 
 
 class _Descents:
@@ -222,20 +108,35 @@ def statements(source: SourceText) -> Iterator[tuple[exp.Expr, Span]]:
     for tokens in _split(_tokenize(source)):
         whole = Span(source, tokens[0].start, tokens[-1].end + 1)
         _check_nesting(tokens, source)
-        _check_commas(tokens, source)
+        check_commas(tokens, source)
         try:
             with room_to_descend(whole):
                 # There is none where sqlglot takes the first words for the end of a block.
                 (tree, *_) = DIALECT.parser().parse(list(tokens), source.text) or [None]
         except GlotParseError as error:
             raise _syntax_error(error, tokens, source) from None
+        except (TypeError, AttributeError):
+            # Words in places that sqlglot did not reckon with.
+            raise ParseError("this statement cannot be read as SQL", span=first_word(whole)) from None
         if tree is None or isinstance(tree, exp.Command):
             raise unknown_statement(whole)
-        if isinstance(tree, exp.Create) and tree.args["kind"] == "VIEW":
-            _check_as(tokens, source)
+        check_brackets(tokens, source)
+        check_words(tokens, source)
+        check_cases(tokens, source)
+        check_calls(tokens, source)
+        if _is_plain_view(tree):
+            check_head(tokens, source)
         _restore_exists(tree)
         locate(tree)
         yield tree, whole
+
+
+def _is_plain_view(tree: exp.Expr) -> bool:
+    """A view without properties, which are refused by name."""
+    if not isinstance(tree, exp.Create) or tree.args["kind"] != "VIEW":
+        return False
+    properties = tree.args.get("properties")
+    return properties is None or all(isinstance(p, exp.MaterializedProperty) for p in properties.expressions)
 
 
 def unknown_statement(whole: Span) -> UnsupportedError:
@@ -258,44 +159,6 @@ def unknown_statement(whole: Span) -> UnsupportedError:
     span = replace(whole, start=whole.start + kinds[0].start(), end=whole.start + kinds[0].end())
     hint = did_you_mean(kind, expected) or _INSTEAD.get(kind, _SUPPORTED)
     return UnsupportedError(f"{first} {kind} is not supported", span=span, hint=hint)
-
-
-def _check_commas(tokens: list[Token], source: SourceText) -> None:
-    """The parser lets a comma be too many or missing, and what stands around AS be missing, which Spark does not."""
-    for token, after, then in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
-        before = token.token_type
-        next_type = after.token_type if after is not None else None
-        found = "the end of the statement" if after is None else repr(after.text)
-        if before is TokenType.COMMA and (next_type is None or next_type in _NO_ITEM):
-            raise ParseError(f"something is missing between ',' and {found}", span=_span(token, source))
-        if before is TokenType.ALIAS and next_type in (None, TokenType.COMMA, TokenType.R_PAREN):
-            raise ParseError(f"something is missing between {token.text!r} and {found}", span=_span(token, source))
-        # SELECT AS STRUCT is another dialect's, and refused by that name.
-        is_misplaced = next_type is TokenType.ALIAS and (then is None or then.text.upper() not in ("STRUCT", "VALUE"))
-        if (next_type is TokenType.COMMA or is_misplaced) and before in _BEFORE_ITEM:
-            raise ParseError(f"something is missing between {token.text!r} and {found}", span=_span(token, source))
-        is_query = then is not None and then.token_type in (*_QUERY_START, TokenType.L_PAREN)
-        if before is TokenType.R_PAREN and next_type is TokenType.L_PAREN and not is_query:
-            raise ParseError("a comma is missing between ')' and '('", span=_span(token, source))
-        if before is TokenType.INSERT and next_type not in (TokenType.INTO, TokenType.OVERWRITE):
-            raise ParseError("INTO is missing after INSERT", span=_span(token, source))
-
-
-def _span(token: Token, source: SourceText) -> Span:
-    return Span(source, token.start, token.end + 1)
-
-
-def _check_as(tokens: list[Token], source: SourceText) -> None:
-    """The parser lets the AS of a view be missing, which Spark does not."""
-    for token in tokens:
-        if token.token_type is TokenType.ALIAS:
-            return
-        if token.token_type in _QUERY_START:
-            raise ParseError(
-                f"AS is missing before {token.text!r}",
-                span=_span(token, source),
-                hint="write CREATE VIEW name AS SELECT ...",
-            )
 
 
 def _restore_exists(tree: exp.Expr) -> None:
@@ -360,7 +223,7 @@ def _check_nesting(tokens: list[Token], source: SourceText) -> None:
             if depth > MAX_NESTING:
                 raise ParseError(
                     f"nested too deeply: more than {MAX_NESTING} levels of parentheses",
-                    span=_span(token, source),
+                    span=place_of(token, source),
                     hint="move inner parts into views of their own",
                 )
         elif token.token_type in _CLOSE:
@@ -368,7 +231,7 @@ def _check_nesting(tokens: list[Token], source: SourceText) -> None:
     if len(tokens) > MAX_STATEMENT_TOKENS and tokens[0].token_type is not TokenType.INSERT:
         raise ParseError(
             f"this statement has more than {MAX_STATEMENT_TOKENS} words",
-            span=_span(tokens[0], source),
+            span=place_of(tokens[0], source),
             hint="split it into several views",
         )
 
@@ -377,9 +240,14 @@ def _syntax_error(error: GlotParseError, tokens: list[Token], source: SourceText
     found = error.errors[0] if error.errors else {}
     description = str(found.get("description") or error).partition(" but got ")[0]
     at = next((t for t in tokens if (t.line, t.col) == (found.get("line"), found.get("col"))), tokens[-1])
-    span = _span(at, source)
+    span = place_of(at, source)
     if at is tokens[-1] and description.startswith(("Expecting", "Expected")):
         return ParseError(f"the statement ends too early after {at.text!r}: {_lower(description)}", span=span)
+    after = tokens[tokens.index(at) + 1 :][:1]
+    if at.token_type is TokenType.DOT and after and at is not tokens[0]:
+        if after[0].token_type is TokenType.NUMBER:
+            return ParseError("this point belongs to no number", span=span, hint="write .5 in one piece")
+        return ParseError("a name is missing before or after '.'", span=span, hint="write t.a for column a of table t")
     if description.startswith("Required keyword"):
         return ParseError(f"something is missing before or after {at.text!r}", span=span, hint=_slip(tokens))
     if description.startswith("Invalid expression"):

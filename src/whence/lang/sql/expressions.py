@@ -12,8 +12,8 @@ from whence.errors import ArityError, TypeMismatchError, UnknownNameError, Unsup
 from whence.functions.builtin import BUILTINS
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.dialect import Plus
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
+from whence.lang.sql.grammar import DIALECT, Plus
 from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
@@ -211,7 +211,7 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
 
 
 def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
-    name, hint = _REFUSED.get(type(node), (node.sql("spark").split("(")[0].strip()[:40] or node.key.upper(), None))
+    name, hint = _REFUSED.get(type(node), (node.sql(DIALECT).split("(")[0].strip()[:40] or node.key.upper(), None))
     return UnsupportedError(f"{name} is not supported", span=span, hint=hint)
 
 
@@ -281,9 +281,14 @@ def _case(node: Any, sub: Sub, span: Span | None) -> Term:
         if node.this is not None:
             test = Call("=", (sub(node.this), test), span=span)
         elif isinstance(branch.this.unnest(), exp.Null):
-            raise TypeMismatchError("WHEN needs a condition, and NULL is never TRUE", span=test.span or span)
+            raise never_true("WHEN", test.span or span)
         result = Call("if", (test, sub(branch.args["true"]), result), span=span)
     return result
+
+
+def never_true(where: str, span: Span | None) -> TypeMismatchError:
+    """The refusal of a NULL that stands for a whole condition."""
+    return TypeMismatchError(f"{where} needs a condition, and NULL is never TRUE", span=span)
 
 
 def _if(node: Any, sub: Sub, span: Span | None) -> Term:
@@ -311,7 +316,7 @@ _EXTRACTED = {
 
 def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
     name = _EXTRACTED.get(node.this.name.lower())
-    if name is None:
+    if name is None or not isinstance(node.this, exp.Var | exp.Identifier | exp.Column):
         raise UnsupportedError(
             f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ..."
         )

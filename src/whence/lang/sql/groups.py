@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from whence.errors import ArityError, UnknownNameError, UnsupportedError
-from whence.lang.sql.block import Block
-from whence.lang.sql.expressions import translate
+from whence.lang.sql.block import Block, find_column
+from whence.lang.sql.expressions import never_true, translate
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
@@ -53,6 +53,10 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
     if isinstance(arguments[0], exp.Star):
         if function != "count":
             raise UnsupportedError(f"{function}(*) has no meaning", span=span, hint="only count(*) has")
+        if distinct:
+            raise UnsupportedError(
+                "count(DISTINCT *) is not supported", span=span, hint="count over a SELECT DISTINCT of the columns"
+            )
         argument = None if condition is None else Constant(1, types.INT)
     else:
         if aggregate_calls(arguments[0]):
@@ -62,6 +66,8 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
         argument = translate(lowering, block, arguments[0])
     if condition is not None:
         assert argument is not None
+        if isinstance(condition.unnest(), exp.Null):
+            raise never_true("FILTER", span)
         argument = Call("if", (translate(lowering, block, condition), argument, Constant(None, types.NULL)), span=span)
     if argument is not None:
         _refuse_outer(block, argument, function, span)
@@ -117,17 +123,11 @@ class Grouped(Block):
         return self._groups.get(term)
 
     def resolve(self, table: str | None, column: str, span: Span | None) -> Term | None:
-        local = [e for e in self._before.scope if e.column.lower() == column.lower()]
-        if not local:
+        entry = find_column(self._before.scope, table, column, span)
+        if entry is None:
             return self.resolve_outside(table, column, span)
-        term = self._before.resolve(table, column, span)
-        if term is None:
-            return None
-        group = self._groups.get(self._before.resolve_term(term))
+        group = self._groups.get(self._before.resolve_term(entry.term))
         if group is None:
-            outside = {self._before.root(mine) for mine in self._before.free.values()}
-            if isinstance(term, Variable) and self._before.root(term.name) in outside:
-                return self.resolve_outside(table, column, span)
             raise UnknownNameError(
                 f"column {column!r} is neither grouped nor aggregated",
                 span=span,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
-from whence.lang.sql.block import Block, ColumnEntry
+from whence.lang.sql.block import Block, ColumnEntry, find_column
 from whence.lang.sql.conditions import add_condition
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.lang.sql.subqueries import semi_join
@@ -83,6 +83,9 @@ class _Reader:
                 raise UnsupportedError("an alias of a join in parentheses is not supported", span=span)
             case exp.Subquery() | exp.Values():
                 query = node.this if isinstance(node, exp.Subquery) else node
+                # The outer one of two aliases counts.
+                while isinstance(query, exp.Subquery) and query.alias and not query.args.get("joins"):
+                    query = query.this
                 around = block.child(opaque=True)
                 drafts, distinct = self.lowering.parts(self.lowering, query, around)
                 hint = node.alias or "derived"
@@ -124,6 +127,12 @@ class _Reader:
             raise UnsupportedError(f"{words.removesuffix(' JOIN')} JOIN is not supported", span=span)
         if join.method and (join.args.get("on") is not None or join.args.get("using")):
             raise UnsupportedError("a NATURAL JOIN has no condition of its own", span=span, hint="leave NATURAL out")
+        if join.method and kind in ("SEMI", "ANTI", "CROSS"):
+            raise UnsupportedError(
+                f"NATURAL {kind} JOIN is not supported", span=span, hint="name the columns: USING (...)"
+            )
+        if join.args.get("using") == []:
+            raise UnsupportedError("USING needs a column", span=span, hint="a join of all pairs is a CROSS JOIN")
         right = block.sibling()
         self.add_source(right, join.this)
         left_names, right_names = ({e.table.lower() for e in side.scope if e.table} for side in (block, right))
@@ -132,6 +141,7 @@ class _Reader:
         using = self._using(block, right, join)
         on = join.args.get("on")
         if kind in ("SEMI", "ANTI"):
+            self._check_names(on, [*block.scope, *right.scope])
             inner = block.child()
             outside = {block.import_variable(Variable(theirs)).name: mine for theirs, mine in right.free.items()}
             right.free = {}
@@ -148,7 +158,16 @@ class _Reader:
             for left, right_term in self._pairs(entries, right.scope, using):
                 block.equate(left, right_term, span)
             if on is not None:
-                add_condition(lowering, block, on)
+                add_condition(lowering, block, on, "ON")
+
+    def _check_names(self, on: exp.Expr | None, scope: Sequence[ColumnEntry]) -> None:
+        """A name in ON may be a column of one side only, although the sides of a semi join are read apart."""
+        if on is None:
+            return
+        here = on.find_ancestor(exp.Query)
+        for column in on.find_all(exp.Column):
+            if column.find_ancestor(exp.Query) is here:
+                find_column(scope, column.table or None, column.name, self.lowering.span(column))
 
     def _using(self, left: Block, right: Block, join: exp.Join) -> list[str]:
         names = [i.name for i in join.args.get("using") or ()]
@@ -189,7 +208,7 @@ class _Reader:
         for theirs, mine in self._pairs(left.scope, right.scope, using):
             target.equate(mine, target.import_term(theirs), None)
         if on is not None:
-            add_condition(self.lowering, target, on)
+            add_condition(self.lowering, target, on, "ON")
 
     def _merge(
         self, block: Block, left: Sequence[ColumnEntry], using: Sequence[str], value: Callable[[Term, Term], Term]
@@ -212,7 +231,7 @@ class _Reader:
         for a, b in self._pairs(mine, theirs, using):
             both.equate(a, b, span)
         if on is not None:
-            add_condition(self.lowering, both, on)
+            add_condition(self.lowering, both, on, "ON")
         drafts = [QueryDraft(both, self._outputs(both.scope), span=span)]
         for keep, own, lost in (("LEFT", sides[0], sides[1]), ("RIGHT", sides[1], sides[0])):
             if side in (keep, "FULL"):

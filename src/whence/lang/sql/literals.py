@@ -10,7 +10,7 @@ from sqlglot import exp
 from whence.errors import EvaluationError, TypeMismatchError, UnsupportedError
 from whence.functions.evaluate import convert
 from whence.functions.widening import is_integer
-from whence.lang.sql.dialect import DIALECT
+from whence.lang.sql.grammar import DIALECT
 from whence.model import types
 from whence.model.schema import DURATION_UNITS, duration
 from whence.model.span import Span

@@ -20,8 +20,9 @@ from whence.errors import (
 from whence.functions.evaluate import compile_term, convert
 from whence.functions.types import fits, infer
 from whence.lang.sql.block import Block
-from whence.lang.sql.dialect import DIALECT, first_word, room_to_descend, statements, unknown_statement
+from whence.lang.sql.dialect import first_word, room_to_descend, statements, unknown_statement
 from whence.lang.sql.expressions import translate
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of

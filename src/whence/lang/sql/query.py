@@ -94,6 +94,12 @@ def _enter(
             orders.append(order)
         if not isinstance(query, exp.Subquery | exp.Paren):
             return query, ctes, orders
+        if query.args.get("alias") is not None or query.args.get("joins"):
+            raise UnsupportedError(
+                "a query in this place has neither an alias nor joins",
+                span=lowering.span(query),
+                hint="write SELECT ... FROM (...) AS name",
+            )
         query = query.this
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from sqlglot import exp
@@ -9,7 +10,7 @@ from sqlglot import exp
 from whence.errors import ArityError, ParseError, UnsupportedError
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
-from whence.model.span import SourceText
+from whence.model.span import SourceText, Span
 
 _QUERY = "this expression with_ order limit"
 # What is read of each kind of node, beside the expressions, which say so themselves. The parser may set more.
@@ -67,7 +68,13 @@ _NAME_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.ColumnDef: ("this",),
     exp.Join: ("using",),
     exp.PrimaryKey: ("expressions",),
+    exp.Column: ("this", "table"),
 }
+_NO_ALIAS = frozenset(
+    "ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT MINUS NATURAL ON RIGHT SEMI UNION USING".split()
+)
+# A comma, with no more than comments after it.
+_COMMA_LAST = re.compile(r",\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\Z", re.DOTALL)
 PARTS = {kind: frozenset(parts.split()) for kind, parts in _READ.items()}
 
 _CLAUSES = ("from_", "where", "group", "having", "order")
@@ -157,14 +164,22 @@ def refuse_unread(tree: exp.Expr, source: SourceText) -> None:
             raise ArityError("something is missing here", span=span_of(node, source))
         if (read := PARTS.get(type(node))) is not None:
             _refuse(node, read, source)
+        if isinstance(node, exp.Func | exp.In) and not isinstance(node, exp.Exists):
+            _check_arguments(node, source)
+        if isinstance(node, exp.With):
+            _check_between(node, source)
         if isinstance(node, exp.Select):
             _check_clauses(node, source)
         elif isinstance(node, exp.Identifier):
             _check_name(node, source)
+        elif isinstance(node, exp.TableAlias) and isinstance(node.this, exp.Identifier):
+            _check_alias(node.this, source)
         for part in _NAME_PARTS.get(type(node), ()):
             given = node.args.get(part)
             for name in given if isinstance(given, list) else [given]:
-                if name is not None and not isinstance(name, exp.Identifier):
+                if isinstance(name, exp.Literal) and name.is_string:
+                    raise _text_as_name(name, span_of(name, source))
+                if name is not None and not isinstance(name, exp.Identifier | exp.Star):
                     raise UnsupportedError("this cannot be a name", span=span_of(name, source))
 
 
@@ -172,6 +187,8 @@ def _check_clauses(select: exp.Select, source: SourceText) -> None:
     """The parser takes clauses in any order, and no columns."""
     if not select.expressions:
         raise ParseError("SELECT needs a column", span=span_of(select, source), hint="name columns, or write *")
+    if select.args.get("joins") and select.args.get("from_") is None:
+        raise ParseError("JOIN needs a FROM before it", span=span_of(select.args["joins"][0], source))
     there = [clause for clause, value in select.args.items() if clause in _CLAUSES and value is not None]
     for first, second in pairwise(there):
         if _CLAUSES.index(first) > _CLAUSES.index(second):
@@ -179,13 +196,46 @@ def _check_clauses(select: exp.Select, source: SourceText) -> None:
             raise ParseError(f"{names[0]} belongs before {names[1]}", span=span_of(select.args[second], source))
 
 
+def _check_between(with_: exp.With, source: SourceText) -> None:
+    """The parser takes WITH, RECURSIVE or AS before each query of a WITH, and Spark only a comma."""
+    for before, after in pairwise(span_of(cte, source) for cte in with_.expressions):
+        if before is not None and after is not None and not _COMMA_LAST.search(source.text[before.end : after.start]):
+            raise ParseError("queries of a WITH have a comma between them", span=after)
+
+
+def _check_arguments(call: exp.Expr, source: SourceText) -> None:
+    """The parser takes a query for an argument as it stands, and Spark only in parentheses."""
+    for argument in call.iter_expressions():
+        if isinstance(argument, exp.Select | exp.SetOperation) and argument is not call.args.get("query"):
+            raise ParseError(
+                "a query among arguments needs parentheses of its own",
+                span=span_of(argument, source),
+                hint="write f((SELECT ...))",
+            )
+
+
 def _check_name(name: exp.Identifier, source: SourceText) -> None:
-    """The parser takes a text for a name, as other systems do."""
+    """The parser takes a text for a name, as other systems do, and in some places any word at all."""
     span = span_of(name, source)
     if not name.name:
         raise ParseError("a name cannot be empty", span=span)
-    if name.args.get("quoted") and span is not None and span.text[:1] in ("'", '"'):
-        raise ParseError(f"{span.text} is a text, and no name", span=span, hint=f"write `{name.name}`")
+    if span is not None and re.match(r"\w?['\"]", span.text):
+        raise _text_as_name(name, span)
+    if not name.args.get("quoted") and not re.fullmatch(r"[\w$]*[^\W\d][\w$]*", name.name):
+        raise ParseError(f"{name.name!r} cannot be a name", span=span, hint=f"write `{name.name}`")
+
+
+def _check_alias(name: exp.Identifier, source: SourceText) -> None:
+    """Words of joins and the like are columns where they must be, but no tables."""
+    if name.name.upper() in _NO_ALIAS and not name.args.get("quoted"):
+        raise ParseError(
+            f"{name.name!r} cannot be a name here", span=span_of(name, source), hint=f"write `{name.name}`"
+        )
+
+
+def _text_as_name(name: exp.Expr, span: Span | None) -> ParseError:
+    text = span.text if span is not None else repr(name.name)
+    return ParseError(f"{text} is a text, and no name", span=span, hint=f"write `{name.name}`")
 
 
 def refuse_extras(lowering: Lowering, node: exp.Expr, *handled: str) -> None:

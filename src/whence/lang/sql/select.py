@@ -28,7 +28,7 @@ def draft_select(lowering: Lowering, select: exp.Select, block: Block, orders: S
     add_from(lowering, block, select)
     where = select.args.get("where")
     if where is not None:
-        add_condition(lowering, block, where.this)
+        add_condition(lowering, block, where.this, "WHERE")
     having = select.args.get("having")
     group = select.args.get("group")
     items = _items(lowering, select, block)
@@ -128,7 +128,7 @@ def _draft_groups(
         dict(zip(aggregates, terms[len(groups) :], strict=True)),
     )
     if having is not None:
-        add_condition(lowering, grouped, having.this)
+        add_condition(lowering, grouped, having.this, "HAVING")
     outputs = [_output(lowering, grouped, node, None, i) for i, node in enumerate(items)]
     empty: tuple[Term, ...] | None = None
     if not groups and having is None:
@@ -158,7 +158,7 @@ def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Se
 
 
 def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
-    """GROUP BY may name a column of the select list by its number or its alias."""
+    """GROUP BY may name a column of the select list by its number, or use its alias."""
     if isinstance(node, exp.Literal) and not node.is_string:
         at = int(node.this) if str(node.this).isdigit() else 0
         if not 1 <= at <= len(items):
@@ -167,11 +167,14 @@ def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp
             )
         return items[at - 1].unalias()
     here = {e.column.lower() for e in block.scope}
-    if isinstance(node, exp.Column) and not node.table and node.name.lower() not in here:
-        for item in items:
-            if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
-                return item.unalias()
-    return node
+    aliases = {i.alias.lower(): i.unalias() for i in reversed(items) if isinstance(i, exp.Alias)}
+
+    def written_out(part: exp.Expr) -> exp.Expr:
+        name = part.name.lower()
+        is_alias = isinstance(part, exp.Column) and not part.table and name not in here and name in aliases
+        return aliases[name].copy() if is_alias else part
+
+    return node.copy().transform(written_out, copy=False)
 
 
 def _direct(lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups: Sequence[Term]) -> list[Output] | None:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.literals import to_microseconds, to_number_of_rows, to_type
 from whence.lang.sql.positions import span_of
 from whence.model.program import CreateTable
@@ -54,7 +55,7 @@ def create_table(node: exp.Create, source: SourceText, span: Span) -> CreateTabl
                 )
             case _:
                 raise UnsupportedError(
-                    f"{part.sql('spark')} is not supported in CREATE TABLE", span=span_of(part, source)
+                    f"{part.sql(DIALECT)} is not supported in CREATE TABLE", span=span_of(part, source)
                 )
     if not columns:
         raise UnsupportedError("a table needs a column", span=span_of(schema, source))
@@ -120,6 +121,8 @@ def table_name(node: exp.Expr, source: SourceText) -> str:
         raise UnsupportedError(
             "a name with a schema is not supported", span=span_of(node, source), hint="use a plain name"
         )
+    if not isinstance(node.this, exp.Identifier):
+        raise UnsupportedError("this cannot be a name", span=span_of(node, source))
     if "$" in node.name:
         raise UnsupportedError("names with $ are kept for whence's own relations", span=span_of(node, source))
     return node.name
@@ -130,19 +133,20 @@ def _column(node: exp.ColumnDef, source: SourceText) -> tuple[Column, bool]:
     if node.args.get("kind") is None:
         raise UnsupportedError(f"column {node.name!r} has no type", span=span, hint=f"write {node.name} STRING")
     nullable, is_key = True, False
-    constraints = node.args.get("constraints") or ()
-    if len({type(constraint.kind) for constraint in constraints}) < len(constraints):
+    # What other systems say of a column, such as IN, stands there without a kind.
+    kinds = [getattr(each, "kind", each) for each in node.args.get("constraints") or ()]
+    if len({type(kind) for kind in kinds}) < len(kinds):
         raise DuplicateNameError(f"column {node.name!r} has the same kind of constraint twice", span=span)
-    for constraint in constraints:
-        match constraint.kind:
-            case exp.NotNullColumnConstraint() as kind:
+    for kind in kinds:
+        match kind:
+            case exp.NotNullColumnConstraint():
                 nullable = bool(kind.args.get("allow_null"))
             case exp.PrimaryKeyColumnConstraint():
                 is_key = True
             case exp.CommentColumnConstraint():
                 pass
             case other:
-                raise UnsupportedError(f"{other.sql('spark') or other.key.upper()} is not supported", span=span)
+                raise UnsupportedError(f"{other.sql(DIALECT) or other.key.upper()} is not supported", span=span)
     return Column(node.name, to_type(node.args["kind"], span), nullable, span=span), is_key
 
 
@@ -193,7 +197,7 @@ def _properties(node: exp.Create, columns: list[Column], source: SourceText) -> 
             case exp.SchemaCommentProperty():
                 pass
             case _:
-                text = part.sql("spark") or part.key
+                text = part.sql(DIALECT) or part.key
                 raise UnsupportedError(
                     f"{text} is not supported in CREATE TABLE", span=span or span_of(node.this, source)
                 )

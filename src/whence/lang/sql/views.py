@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from whence.errors import TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
+from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
@@ -27,7 +28,7 @@ def create_view(node: exp.Create, known: KnownRelations, source: SourceText, spa
     materialized = False
     for part in node.args["properties"].expressions if node.args.get("properties") else ():
         if not isinstance(part, exp.MaterializedProperty):
-            text = "TBLPROPERTIES" if type(part) is exp.Property else part.sql("spark") or part.key
+            text = "TBLPROPERTIES" if type(part) is exp.Property else part.sql(DIALECT) or part.key
             raise UnsupportedError(
                 f"{text} is not supported in CREATE VIEW", span=span_of(part, source) or span_of(target, source)
             )
@@ -35,6 +36,8 @@ def create_view(node: exp.Create, known: KnownRelations, source: SourceText, spa
     if node.expression is None:
         raise UnsupportedError("CREATE VIEW needs AS SELECT ...", span=span_of(target, source))
     columns = node.this.expressions if isinstance(node.this, exp.Schema) else []
+    if isinstance(node.this, exp.Schema) and not columns:
+        raise UnsupportedError("the list of columns is empty", span=span_of(target, source), hint="leave it out")
     for column in columns:
         if not isinstance(column, exp.Identifier):
             raise UnsupportedError("columns of a view are given by their names alone", span=span_of(column, source))

@@ -1,0 +1,149 @@
+"""The grammar: Spark SQL as sqlglot reads it, with operators and names as Spark itself reads them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from whence.deadline import check
+from whence.lang.sql.positions import note_last_word
+
+# Calls that are not just a list of arguments: CAST(x AS INT), EXTRACT(YEAR FROM d).
+_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT POSITION SUBSTR SUBSTRING TRIM".split())
+
+Made = TypeVar("Made", bound=exp.Expr)
+# What the parser says of a dot, and what does not follow NOT.
+_DOT = "Required keyword"
+_NOT_AFTER_NOT = {TokenType.IS, TokenType.NULL, TokenType.ISNULL, TokenType.NOTNULL}
+
+
+class Plus(exp.Unary):
+    """A plus sign before a value."""
+
+
+class OperatorParser(SparkParser):
+    """Spark's operators as Spark binds them. It stops at the caller's deadline: some texts make it try a place
+    again and again.
+    """
+
+    # || binds as + and - do, and comparisons bind alike, all from the left.
+    TERM: ClassVar[dict[Any, Any]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+    COMPARISON: ClassVar[dict[Any, Any]] = {**SparkParser.COMPARISON, **SparkParser.EQUALITY}
+
+    def _parse_bitwise(self) -> exp.Expr | None:
+        """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""
+        this = super()._parse_bitwise()
+        while self._match_set(self.COMPARISON):
+            kind, comments = self.COMPARISON[self._prev.token_type], self._prev_comments
+            this = self._build_predicate(kind, this, super()._parse_bitwise(), comments=comments)
+        return this
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        """A value and at most one of BETWEEN, IN, LIKE, IS after it."""
+        value = self._parse_bitwise()
+        if not parse_is or value is None:
+            return value
+        whole = self._parse_range(value, parse_is=True)
+        predicates, part = 0, whole
+        while part is not None and part is not value:
+            predicates += not isinstance(part, exp.Not | exp.Escape | exp.Paren)
+            part = part.this
+        if predicates > 1:
+            self.raise_error("Invalid expression", self._prev)
+        if predicates and self._match_set(self.COMPARISON):
+            self.raise_error("Invalid expression", self._prev)
+        return whole
+
+    def _advance(self, times: int = 1) -> None:
+        check()
+        super()._advance(times)
+
+
+class ZonelessSpark(Spark):
+    """Spark SQL in which TIMESTAMP has no zone, so that it can be told from the types that have one."""
+
+    class Tokenizer(Spark.Tokenizer):
+        KEYWORDS: ClassVar[dict[str, Any]] = {**Spark.Tokenizer.KEYWORDS, "TIMESTAMP": TokenType.TIMESTAMP}
+
+    class Generator(SparkGenerator):
+        TYPE_MAPPING: ClassVar[dict[Any, str]] = {
+            **SparkGenerator.TYPE_MAPPING,
+            exp.DataType.Type.TIMESTAMP: "TIMESTAMP",
+            exp.DataType.Type.TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
+        }
+        TRANSFORMS: ClassVar[dict[Any, Any]] = {
+            **SparkGenerator.TRANSFORMS,
+            Plus: lambda self, plus: f"+{self.sql(plus, 'this')}",
+        }
+
+
+class SparkSql(ZonelessSpark):
+    """Spark SQL with functions left by the name that the user typed, and CAST as strict as Spark 4's."""
+
+    class Parser(OperatorParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        }
+        NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+            name: parser for name, parser in SparkParser.NO_PAREN_FUNCTION_PARSERS.items() if name != "TRANSFORM"
+        }
+        STRICT_CAST = True
+        UNARY_PARSERS: ClassVar[dict[Any, Any]] = {
+            **SparkParser.UNARY_PARSERS,
+            TokenType.PLUS: lambda self: self.expression(Plus(this=self._parse_unary())),
+        }
+
+        def _parse_table_parts(self, *args: Any, **options: Any) -> Any:
+            """A name begins with no dot, and no star follows it."""
+            if self._curr.token_type is TokenType.DOT:
+                self.raise_error(_DOT, self._curr)
+            made = super()._parse_table_parts(*args, **options)
+            if self._curr.token_type is TokenType.STAR:
+                self.raise_error("Invalid expression", self._curr)
+            return made
+
+        def _parse_primary(self) -> exp.Expr | None:
+            """.5 is a number, and neither . 5 nor .5.5 is."""
+            dot, digits = self._curr, self._next
+            is_number = dot.token_type is TokenType.DOT and digits.token_type is TokenType.NUMBER
+            if is_number and (dot.end + 1 < digits.start or "." in digits.text):
+                self.raise_error(_DOT, dot)
+            return super()._parse_primary()
+
+        def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
+            """NOT stands before IN, LIKE and the like, but within IS NOT NULL, which has no short forms."""
+            this = this or self._parse_bitwise()
+            is_before = self._curr.token_type is TokenType.NOT and self._next.token_type in _NOT_AFTER_NOT
+            if is_before or self._curr.token_type in (TokenType.ISNULL, TokenType.NOTNULL):
+                self.raise_error("Invalid expression", self._curr)
+            return super()._parse_range(this, parse_is)
+
+        def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+            """AND may not be missing."""
+            low = self._parse_bitwise()
+            if not self._match(TokenType.AND):
+                self.raise_error("Expecting AND", self._curr or self._prev)
+            return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise()))
+
+        def _parse_as_command(self, start: Token) -> exp.Command:
+            """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
+            words = self._tokens[: self._index]
+            if any(word.token_type in (TokenType.TABLE, TokenType.VIEW) for word in words):
+                self.raise_error("Invalid expression / Unexpected token", self._curr or self._prev)
+            return super()._parse_as_command(start)
+
+        def expression(self, instance: Made, token: Token | None = None, comments: list[str] | None = None) -> Made:
+            made = super().expression(instance, token, comments)
+            # DISTINCT is no part of the list that a SELECT is shown by.
+            if "start" not in made.meta and not isinstance(made, exp.Distinct):
+                note_last_word(made, self._prev.start, self._prev.end + 1)
+            return made
+
+
+DIALECT = SparkSql()

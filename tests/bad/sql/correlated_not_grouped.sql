@@ -1,0 +1,3 @@
+CREATE TABLE t(a INT, b INT, s STRING);
+CREATE TABLE u(a INT, c INT);
+CREATE VIEW v AS SELECT (SELECT u.a FROM u WHERE u.a = t.a HAVING count(*) = 0) AS n FROM t;

@@ -1,0 +1,3 @@
+CREATE TABLE t(a INT, b INT, s STRING);
+CREATE TABLE u(a INT, c INT);
+CREATE VIEW v AS SELECT floor((a) AS c, b FROM t;

@@ -9,7 +9,7 @@ nothing else of an engine; what is None there it cannot do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
@@ -72,6 +72,12 @@ class Readable(Protocol):
 
         No positions at all match every row, with the key ().
         """
+
+    def matching_all(
+        self, positions: tuple[int, ...], keys: Sequence[Value | tuple[Value, ...]]
+    ) -> Sequence[Collection[Row]]:
+        """The same for many keys. Where rows cannot be there more than once, no counts come with them."""
+        return [self.matching(positions, key) for key in keys]
 
 
 class Contents(Readable, Protocol):

@@ -7,10 +7,11 @@ commit every component sees the rows from before, and the change beside them.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import repeat
 from math import prod
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from whence.incremental.keyed import Key, KeyedDelta, KeyedRows, key_positions
 from whence.model.schema import Relation
@@ -54,7 +55,7 @@ class Store:
 
     def __init__(self, counts: Mapping[Row, int] | None = None) -> None:
         self._counts: dict[Row, int] = dict(counts or {})
-        self._indexes: dict[tuple[int, ...], _Index] = {}
+        self._indexes: dict[tuple[int, ...], Index] = {}
         # How many rows have changed so far, and of columns how many different values they had after so many.
         self._changed = 0
         self._values: dict[int, tuple[int, int]] = {}
@@ -87,7 +88,7 @@ class Store:
 
     def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Collection[Row]]:
         """The same for many keys. Where rows cannot be there more than once, no counts come with them."""
-        return list(map(self._index(positions).__getitem__, keys)) if positions else [self.counts] * len(keys)
+        return list(map(self._index(positions).get, keys, repeat(_NOTHING))) if positions else [self.counts] * len(keys)
 
     @property
     def indexes(self) -> Collection[tuple[int, ...]]:
@@ -140,10 +141,10 @@ class Store:
             _follow(index, positions, changed)
         self._changed += len(delta)
 
-    def _index(self, positions: tuple[int, ...]) -> _Index:
+    def _index(self, positions: tuple[int, ...]) -> Index:
         index = self._indexes.get(positions)
         if index is None:
-            index = self._indexes[positions] = _Index(index_of(self.counts, positions))
+            index = self._indexes[positions] = index_of(self.counts, positions)
         return index
 
 
@@ -204,13 +205,6 @@ class KeyedStore(Store):
         return index
 
 
-class _Index(dict[Key, Any]):
-    """Rows by key, and none for a key that is not there."""
-
-    def __missing__(self, _: Key) -> Mapping[Row, int]:
-        return _NOTHING
-
-
 def table_store(relation: Relation) -> Store:
     """An empty store for a base table, whose key is a key because no commit may break it."""
     positions = key_positions(relation)
@@ -226,7 +220,7 @@ def index_of(counts: Mapping[Row, int], positions: Sequence[int]) -> Index:
     return index
 
 
-def _follow(index: _Index, positions: Sequence[int], changed: Iterable[tuple[Row, int]]) -> None:
+def _follow(index: Index, positions: Sequence[int], changed: Iterable[tuple[Row, int]]) -> None:
     key_of = itemgetter(*positions)
     for row, count in changed:
         key = key_of(row)

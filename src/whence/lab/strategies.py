@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from math import inf
 from typing import TypeAlias
 
@@ -18,7 +18,7 @@ from whence.incremental.recursive.bests import NO_VALUE, Rank, moving_columns
 from whence.incremental.recursive.fixpoint import WaitingGroup
 from whence.incremental.recursive.matcher import BodyMatch, Matcher
 from whence.incremental.recursive.records import Fact, StoredDerivation
-from whence.incremental.recursive.rules import RuleMatch
+from whence.incremental.recursive.rules import RuleMatches
 from whence.incremental.recursive.steps import InputChange, Sources
 from whence.incremental.recursive.strategy import Strategy
 from whence.incremental.store import Store
@@ -130,11 +130,14 @@ class EagerAbsorption(Strategy[tuple[Place, Formula], ValueGroup]):
 
     # Inserts
 
-    def gained(self, change: InputChange) -> list[RuleMatch]:
+    def gained(self, change: InputChange) -> list[RuleMatches]:
         # All at once, because a row that is derived is there at once.
         return list(super().gained(change))
 
-    def derive(self, matcher: Matcher, found: BodyMatch, depth: int, news: tuple[int, Formula] | None = None) -> bool:
+    def derive(self, matcher: Matcher, matches: Sequence[BodyMatch], depth: int) -> list[Row]:
+        return [found.head for found in matches if self._derive(matcher, found, depth)]
+
+    def _derive(self, matcher: Matcher, found: BodyMatch, depth: int, news: tuple[int, Formula] | None = None) -> bool:
         """With `news`, the atom at that place counts with this part of its formula only."""
         formula = SUPPORTS.one
         for at, (name, row) in enumerate(zip(matcher.positive, found.body, strict=True)):
@@ -186,16 +189,17 @@ class EagerAbsorption(Strategy[tuple[Place, Formula], ValueGroup]):
         unsent = formula - self._sent.get(place, SUPPORTS.zero)
         if unsent:
             self._journal.put(self._sent, place, formula)
-            self._queue.append(((place, unsent), depth))
+            self._queue.append((place, unsent))
+            self._depth = depth
 
-    def carry_on(self, row: tuple[Place, Formula], depth: int) -> None:
-        (relation, values), formula = row
-        if values not in self._own[relation].counts:
-            # A better one has taken its place.
-            return
-        for matcher, position in self._rules.readers[relation]:
-            for found in list(matcher.through(position, values, self._after)):
-                self.derive(matcher, found, depth + 1, (position, formula))
+    def carry_on(self, rows: Sequence[tuple[Place, Formula]], depth: int) -> None:
+        for (relation, values), formula in rows:
+            if values not in self._own[relation].counts:
+                # A better one has taken its place.
+                continue
+            for matcher, position in self._rules.readers[relation]:
+                for found in list(matcher.through(position, values, self._after)):
+                    self._derive(matcher, found, depth, (position, formula))
 
     # Groups
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -12,7 +13,10 @@ from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.errors import ConvergenceError, EvaluationError
 from whence.incremental.recursive.absorption import Absorption
 from whence.incremental.recursive.dred import DRed
+from whence.incremental.recursive.matcher import Matcher
+from whence.incremental.recursive.rules import Rules
 from whence.incremental.recursive.strategy import OWING
+from whence.incremental.store import Store
 from whence.model.program import Function, Signature
 from whence.model.types import INT, Row, Value
 
@@ -32,6 +36,42 @@ def plus(*rows: Row) -> dict[Row, int]:
 
 def minus(*rows: Row) -> dict[Row, int]:
     return dict.fromkeys(rows, -1)
+
+
+class TestSearch:
+    """The derivations of two heads: of one there are many, and of the other there is one, which comes last."""
+
+    MANY = 5000
+
+    def search(self) -> tuple[Matcher, Mapping[str, Store]]:
+        analysis = analysis_of("""
+            .decl a(x: number, z: number)
+            .decl b(z: number, y: number)
+            p(x, y) :- a(x, z), b(z, y).
+        """)
+        (component,) = [each for each in analysis.components if each.rules]
+        stores = {
+            "a": Store({(x, z): 1 for x in (0, 1) for z in range(self.MANY)}),
+            "b": Store({**{(z, 0): 1 for z in range(self.MANY)}, (self.MANY - 1, 1): 1}),
+        }
+        rules = Rules(component, analysis.relations, {}, stores, {"p": lambda: 0})
+        return rules.deriving["p"][0], stores
+
+    def test_all_are_found(self) -> None:
+        matcher, stores = self.search()
+        found = [match for matches in matcher.backwards_all([(0, 0), (1, 1)], stores) for match in matches]
+        assert Counter(match.head for match in found) == {(0, 0): self.MANY, (1, 1): 1}
+        assert len(set(found)) == len(found)
+
+    def test_no_more_are_looked_for_than_are_wanted(self) -> None:
+        matcher, stores = self.search()
+        wanted: dict[Row, None] = {(0, 0): None, (1, 1): None}
+        found: list[Row] = []
+        for matches in matcher.backwards_all(wanted, stores):
+            for match in matches:
+                found.append(match.head)
+                wanted.pop(match.head, None)
+        assert sorted(found) == [(0, 0), (1, 1)]
 
 
 class TestPlain:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.engines.local.forest_programs import COSTS, SETS, TABLES, PlainPrograms
 from tests.explain.proofs.worlds import counted_engine, recursive_engine
 from whence.database.database import Database
+from whence.engines.engine import Readable
 from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forest import reach
 from whence.errors import WhenceError
@@ -45,7 +46,7 @@ RECURSIONS = {
 }
 
 
-class Present:
+class Present(Readable):
     """The rows of a relation that are there, without an index."""
 
     def __init__(self, rows: list[Row]) -> None:

@@ -154,7 +154,7 @@ class _StoredContents:
     """A store looks rows up by any columns."""
 
     def __init__(self, store: Store) -> None:
-        self.matching = store.matching
+        self.matching, self.matching_all = store.matching, store.matching_all
         self._store = store
 
     def count(self, row: Row) -> int:
@@ -162,7 +162,7 @@ class _StoredContents:
 
 
 @dataclass(frozen=True, slots=True)
-class _MaintainedContents:
+class _MaintainedContents(Contents):
     """A view that no other reads has no index: single rows are looked up, and everything else is read through."""
 
     maintainer: Maintainer
@@ -180,7 +180,7 @@ class _MaintainedContents:
 
 
 @dataclass(frozen=True, slots=True)
-class _ForestContents:
+class _ForestContents(Contents):
     """A forest looks rows up by the columns that its joins use, and goes through its integers for others."""
 
     forest: ProofForest

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -49,14 +49,14 @@ class Remembered:
 
     def __init__(self, source: RelationSource) -> None:
         self._source = source
-        self._found: dict[tuple[tuple[int, ...], Key], Mapping[Row, int]] = {}
+        self._found: dict[tuple[int, ...], dict[Key, Collection[Row]]] = {}
 
-    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        place = (positions, key)
-        found = self._found.get(place)
-        if found is None:
-            found = self._found[place] = self._source.matching(positions, key)
-        return found
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Collection[Row]]:
+        found = self._found.setdefault(positions, {})
+        missing = [key for key in dict.fromkeys(keys) if key not in found]
+        if missing:
+            found.update(zip(missing, self._source.matching_all(positions, missing), strict=True))
+        return list(map(found.__getitem__, keys))
 
 
 class AttemptedRelation:
@@ -68,24 +68,29 @@ class AttemptedRelation:
         self.dead: dict[Row, None] = {}
         self.replaced: set[Row] = set()
         self.new: dict[Row, Support] = {}
-        self._found: dict[Row, Support] = {}
+        # What the rows rest on that were looked at, and of these the new ones.
+        self.supports: dict[Row, Support] = {}
         self._index = Store()
 
-    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        rows = dict(self._index.matching(positions, key))
-        for row, support in self.state.find(positions, key).items():
-            if row not in self.dead and row not in self.replaced and row not in self.new:
-                self._found[row] = support
-                rows[row] = 1
-        return rows
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[list[Row]]:
+        """Copies, because rows come while they are read."""
+        dead, replaced, new, supports = self.dead, self.replaced, self.new, self.supports
+        found = list(map(list, self._index.matching_all(positions, keys)))
+        for rows, known in zip(found, self.state.find(positions, keys), strict=True):
+            for row, support in known.items():
+                if row not in new and row not in dead and row not in replaced:
+                    supports[row] = support
+                    rows.append(row)
+        return found
 
     def is_gain(self, row: Row) -> bool:
         return row in self.new and row not in self.dead
 
-    def add(self, row: Row, support: Support) -> None:
-        if row not in self.new:
-            self._index.apply({row: 1})
-        self.new[row] = support
+    def add(self, rows: Mapping[Row, Support]) -> None:
+        """Rows that are not there, or only as dead ones."""
+        self._index.apply(dict.fromkeys(rows, 1))
+        self.new.update(rows)
+        self.supports.update(rows)
 
     def replace(self, row: Row) -> None:
         """A better row has come for its group."""
@@ -95,9 +100,6 @@ class AttemptedRelation:
         else:
             self.replaced.add(row)
 
-    def support(self, row: Row) -> Support:
-        return self.new[row] if row in self.new else self._found[row]
-
     def gone(self) -> Iterator[Row]:
         return (row for row in (*self.dead, *self.replaced) if row not in self.new)
 
@@ -105,8 +107,10 @@ class AttemptedRelation:
 class FlatSupports(Protocol):
     """What the rows of the component rest on."""
 
-    def support_of(self, matcher: Matcher, found: BodyMatch, own: Mapping[str, AttemptedRelation]) -> Support:
-        """What a derivation rests on, given what the rows of the component in its body do."""
+    def supports_of(
+        self, matcher: Matcher, matches: Sequence[BodyMatch], own: Mapping[str, AttemptedRelation]
+    ) -> list[Support]:
+        """What derivations rest on, given what the rows of the component in their bodies do."""
 
     def dead(self, change: InputChange) -> Iterable[Place]:
         """The rows that have lost their proof."""
@@ -181,51 +185,53 @@ class DriverAttempt(LiveDerivations[Place, FlatGroup, FlatDerivation]):
     def reprove(self) -> None:
         for name, relation in self._relations.items():
             bests = self._rules.bests.get(name)
-            for row in relation.dead:
-                if bests is not None:
-                    self._probe(name, bests.group(row), first_will_do=False)
-                elif row not in relation.new:
-                    self._probe(name, row, first_will_do=True)
+            if bests is None:
+                self._probe(name, [row for row in relation.dead if row not in relation.new], first_will_do=True)
+            else:
+                self._probe(name, map(bests.group, relation.dead), first_will_do=False)
 
-    def carry_on(self, row: Place, depth: int) -> None:
-        self._steps_left -= 1
+    def carry_on(self, rows: Sequence[Place], depth: int) -> None:
+        self._steps_left -= len(rows)
         if self._steps_left < 0:
             raise TooLargeError
-        name, values = row
-        if values in self._relations[name].new:
-            for matcher, position in self._rules.readers[name]:
-                for found in matcher.through(position, values, self._after):
-                    self.derive(matcher, found, depth + 1)
+        for name, relation in self._relations.items():
+            found = [row for of, row in rows if of == name and row in relation.new]
+            if found:
+                self._derive_from(self._rules.readers[name], found, depth)
 
-    def derive(self, matcher: Matcher, found: BodyMatch, depth: int) -> bool:
-        name, head = matcher.relation, found.head
-        bests = self._rules.bests.get(name)
-        if bests is None:
-            relation = self._relations[name]
+    def derive(self, matcher: Matcher, matches: Sequence[BodyMatch], depth: int) -> Iterable[Row]:
+        name = matcher.relation
+        relation, bests = self._relations[name], self._rules.bests.get(name)
+        offers: dict[Place, FlatDerivation] = {}
+        for found in matches:
+            head = found.head
+            if bests is not None:
+                group = self._known_group(matcher, found)
+                if group is not None:
+                    self._offer_group(group, FlatDerivation(matcher, found, bests.ranks(found.values)), depth)
             # Most derivations end here, so that this calls nothing while it can.
-            is_there = head in relation.new or (
-                head not in relation.dead and (self._only_loses or self._is_known(matcher, found))
-            )
-            if not is_there:
-                self._offer_row((name, head), head, FlatDerivation(matcher, found), depth)
-        else:
-            group = self._known_group(matcher, found)
-            if group is not None:
-                derivation = FlatDerivation(matcher, found, bests.ranks(found.values))
-                self._offer_group(group, derivation, depth)
-        return True
+            elif (
+                head not in relation.new
+                and (name, head) not in offers
+                and (head in relation.dead or not (self._only_loses or self._is_known(matcher, found)))
+            ):
+                offers[name, head] = FlatDerivation(matcher, found)
+        if offers:
+            self._offer_rows(offers, matcher, next(iter(offers))[1], depth)
+        return [found.head for found in matches]
 
-    def enter(self, row: Place, proof: tuple[FlatDerivation, ...]) -> None:
-        (derivation,) = proof
-        relation = self._relations[row[0]]
-        relation.add(row[1], self._supports.support_of(derivation.rule, derivation.found, self._relations))
-        self._limit.grew()
-        self._limit.check_size(relation.rows_before + len(relation.new), derivation.rule.rule)
+    def enter(self, offers: Mapping[Place, FlatDerivation], matcher: Matcher) -> None:
+        relation = self._relations[matcher.relation]
+        matches = [derivation.found for derivation in offers.values()]
+        supports = self._supports.supports_of(matcher, matches, self._relations)
+        relation.add({row: support for (_, row), support in zip(offers, supports, strict=True)})
+        self._limit.grew(len(offers))
+        self._limit.check_size(relation.rows_before + len(relation.new), matcher.rule)
 
     def choose(self, group: FlatGroup, at: int, derivation: FlatDerivation) -> None:
         if derivation.support is None:
             # At once, because rows of its body may be replaced before the group settles.
-            derivation.support = self._supports.support_of(derivation.rule, derivation.found, self._relations)
+            (derivation.support,) = self._supports.supports_of(derivation.rule, [derivation.found], self._relations)
         group.chosen[at] = derivation
 
     def replace(self, group: FlatGroup, row: Row) -> Place:
@@ -234,7 +240,7 @@ class DriverAttempt(LiveDerivations[Place, FlatGroup, FlatDerivation]):
             relation.replace(group.row)
         group.row = row
         supports = {best.support or () for best in group.chosen if best is not None}
-        relation.add(row, supports.pop() if len(supports) == 1 else tuple(sorted(set().union(*supports))))
+        relation.add({row: supports.pop() if len(supports) == 1 else tuple(sorted(set().union(*supports)))})
         return group.relation, row
 
     def group(self, relation: str, key: Row) -> FlatGroup:

@@ -329,7 +329,7 @@ class SparkEngine:
         if any(isinstance(each, PageQuery) for each in questions):
             with self._ledger.phase(view or states[0], "fetch what the change touches"):
                 self._fetcher.ask(questions)
-        else:
+        elif questions:
             self._fetcher.ask(questions)
         return bool(questions)
 

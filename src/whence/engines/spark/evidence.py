@@ -187,9 +187,7 @@ class SparkContents:
 
     def __init__(self, engine: SparkEngine, name: str) -> None:
         self._state = readable(engine.registry[name], engine.relation(name))
-
-    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        return self._state.matching(positions, key)
+        self.matching, self.matching_all = self._state.matching, self._state.matching_all
 
     def count(self, row: Row) -> int:
         return self._state.counts.get(row, 0)

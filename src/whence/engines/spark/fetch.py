@@ -56,23 +56,20 @@ def _run(frame: DataFrame) -> pa.Table:
     return frame.toArrow()
 
 
-def page_questions(spark: SparkSession, base: Base[Any], relation: Relation, most: int) -> list[PageQuery | KnownPage]:
-    """What a base wants. `relation` has the columns of its rows; more than `most` rows are too many to answer."""
+def page_question(
+    spark: SparkSession, base: Base[Any], wanted: Wanted, relation: Relation, most: int
+) -> PageQuery | KnownPage:
+    """Asks for what a base wants. `relation` has the columns of its rows; more than `most` are too many to answer."""
     segments = base.segments
-    if segments is None:
-        return []
-    questions: list[PageQuery | KnownPage] = []
-    for wanted in base.wanted():
-        receive = partial(_receive, base, segments, wanted)
-        known = segments.read(wanted)
-        if known is not None:
-            questions.append(KnownPage(known, receive))
-        elif wanted.positions:
-            columns = [relation.columns[position] for position in wanted.positions]
-            questions.append(PageQuery(_with_keys(spark, segments.frame, wanted, columns).limit(most + 1), receive))
-        else:
-            questions.append(PageQuery(segments.frame, receive))
-    return questions
+    assert segments is not None, "nothing is wanted where nothing is"
+    receive = partial(_receive, base, segments, wanted)
+    known = segments.read(wanted)
+    if known is not None:
+        return KnownPage(known, receive)
+    if not wanted.positions:
+        return PageQuery(segments.frame, receive)
+    columns = [relation.columns[position] for position in wanted.positions]
+    return PageQuery(_with_keys(spark, segments.frame, wanted, columns).limit(most + 1), receive)
 
 
 def read_rows(points: Sequence[Points], relation: Relation, wanted: Wanted) -> pa.Table | None:

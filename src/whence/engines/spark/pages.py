@@ -137,6 +137,13 @@ class Base(Generic[P]):
             return _NONE  # type: ignore[return-value] # empty, so of any type
         return page
 
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, P]]:
+        """The same for many keys, whose rows are brought into memory at once where that takes no job."""
+        if self.segments is None:
+            return [_NONE] * len(keys)  # type: ignore[list-item] # empty, so of any type
+        self.expect(positions, keys)
+        return [self.matching(positions, key) for key in keys]
+
     def expect(self, positions: tuple[int, ...], keys: Sequence[Key]) -> None:
         """Bring rows into memory that are going to be looked up, if that takes no job."""
         if self._whole is not None or self.segments is None or not positions or len(self) <= self._paging.whole:

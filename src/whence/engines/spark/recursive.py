@@ -5,7 +5,7 @@ In the driver it is lazy absorption with flat supports, and DRed to compare with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 
 import pyspark.sql.functions as F
@@ -229,19 +229,25 @@ class FlatAbsorption:
         attempt.follow(change)
         return attempt
 
-    def support_of(self, matcher: Matcher, found: BodyMatch, own: Mapping[str, AttemptedRelation]) -> Support:
-        """What a derivation rests on, given what the rows of the component in its body do."""
-        support: set[TupleId] = set()
-        for name, row in zip(matcher.positive, found.body, strict=True):
-            if name in self._own:
-                support.update(own[name].support(row))
+    def supports_of(
+        self, matcher: Matcher, matches: Sequence[BodyMatch], own: Mapping[str, AttemptedRelation]
+    ) -> list[Support]:
+        """What derivations rest on, given what the rows of the component in their bodies do."""
+        found: list[set[TupleId]] = [set() for _ in matches]
+        for at, name in enumerate(matcher.positive):
+            if name in own:
+                supports = own[name].supports
+                for support, match in zip(found, matches, strict=True):
+                    support.update(supports[match.body[at]])
             else:
-                support.add(self._ids[name](row))
-        if found.absent:
-            support.update(
-                self._absence_ids[each](key) for each, key in zip(matcher.absences, found.absent, strict=True)
-            )
-        return tuple(sorted(support))
+                # Many rows rest on the same few.
+                ids = {row: self._ids[name](row) for row in {match.body[at] for match in matches}}
+                for support, match in zip(found, matches, strict=True):
+                    support.add(ids[match.body[at]])
+        for at, pattern in enumerate(matcher.absences):
+            for support, match in zip(found, matches, strict=True):
+                support.add(self._absence_ids[pattern](match.absent[at]))
+        return [tuple(sorted(support)) for support in found]
 
     def dead(self, change: InputChange) -> Iterable[Place]:
         lost = self._lost(change)
@@ -264,8 +270,13 @@ class FlatDRed(FlatAbsorption):
         """Otherwise only a value as good as the best one is a reason for the best one."""
         return saturates(self._component, self._relations)
 
-    def support_of(self, matcher: Matcher, found: BodyMatch, own: Mapping[str, AttemptedRelation]) -> Support:  # noqa: ARG002
-        return (UNKNOWN,)
+    def supports_of(
+        self,
+        matcher: Matcher,  # noqa: ARG002
+        matches: Sequence[BodyMatch],
+        own: Mapping[str, AttemptedRelation],  # noqa: ARG002
+    ) -> list[Support]:
+        return [(UNKNOWN,)] * len(matches)
 
     def dead(self, change: InputChange) -> Iterable[Place]:
         before: dict[str, RelationSource] = {
@@ -290,7 +301,11 @@ class FlatDRed(FlatAbsorption):
                 if (other := self._resting_on(matcher, found)) is not None
             ]
 
-        lost = [self._resting_on(*match) for match in self._rules.lost(change, before)]
+        lost = [
+            self._resting_on(matcher, found)
+            for matcher, matches in self._rules.lost(change, before)
+            for found in matches
+        ]
         over_delete([place for place in lost if place is not None], above, mark_dead)
         return dead
 

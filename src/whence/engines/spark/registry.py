@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.spark.decoded_segment import Points, Reachable
-from whence.engines.spark.fetch import page_questions, read_resting, read_rows
+from whence.engines.spark.fetch import page_question, read_resting, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
 from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segments
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
@@ -161,7 +161,8 @@ class Registry:
         questions: list[PageQuery | KnownPage] = []
         for name in names:
             state = self._states[name]
-            questions += page_questions(self._spark, state.base, state.relation, self._paging.rows)
+            base, relation, most = state.base, state.relation, self._paging.rows
+            questions += [page_question(self._spark, base, wanted, relation, most) for wanted in base.wanted()]
             if isinstance(state, Supported):
                 questions += state.support_questions(self._spark)
         return questions

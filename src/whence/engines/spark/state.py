@@ -7,7 +7,7 @@ both, so that the overlay never grows to more than a fraction of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from whence.algebra.deltas import added, negated
 from whence.engines.spark.pages import Base, Segments
@@ -37,17 +37,15 @@ class CountedRows:
     def count(self, row: Row) -> int:
         return (self.base.get(row) or 0) + self.overlay.counts.get(row, 0)
 
-    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
-        """The same for many keys, whose rows are brought into memory at once where that takes no job."""
-        self.base.expect(positions, keys)
-        return [self.matching(positions, key) for key in keys]
-
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        changed = self.overlay.matching(positions, key)
-        found = self.base.matching(positions, key)
-        if not changed:
-            return found
-        return added(found, changed)
+        return self.matching_all(positions, (key,))[0]
+
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
+        changed = cast("list[Mapping[Row, int]]", self.overlay.matching_all(positions, keys))
+        if self.base.segments is None:
+            return changed
+        found = self.base.matching_all(positions, keys)
+        return [added(rows, changes) if changes else rows for rows, changes in zip(found, changed, strict=True)]
 
     def change(self, rows: Mapping[Row, int]) -> None:
         """Add to the counts."""
@@ -93,12 +91,14 @@ class Present:
         return _Presence(self._state.counts)
 
     def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
-        self._state.base.expect(positions, keys)
-        return [self.matching(positions, key) for key in keys]
+        found = self._state.matching_all(positions, keys)
+        return [
+            rows if min(rows.values(), default=1) > 0 else {row: 1 for row, count in rows.items() if count > 0}
+            for rows in found
+        ]
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        found = self._state.matching(positions, key)
-        return {row: 1 for row, count in found.items() if count > 0}
+        return dict.fromkeys(self.matching_all(positions, (key,))[0], 1)
 
 
 class _Presence(Mapping[Row, int]):
@@ -132,14 +132,20 @@ class AnnotatedRows(Generic[P]):
     def count(self, row: Row) -> int:
         return 0 if self.get(row) is None else 1
 
-    def find(self, positions: tuple[int, ...], key: Key) -> dict[Row, P]:
-        """The rows that hold the key, and what is known of each."""
+    def find(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, P]]:
+        """For each key the rows that hold it, and what is known of each."""
         overlay = self.overlay
-        found = {row: known for row, known in self.base.matching(positions, key).items() if row not in overlay}
-        for row in self._index.matching(positions, key):
-            known = overlay[row]
-            if known is not None:
-                found[row] = known
+        found = self.base.matching_all(positions, keys)
+        for at, changed in enumerate(self._index.matching_all(positions, keys)):
+            if changed:
+                rows = dict(found[at])
+                for row in changed:
+                    known = overlay[row]
+                    if known is not None:
+                        rows[row] = known
+                    else:
+                        rows.pop(row, None)
+                found[at] = rows
         return found
 
     @property
@@ -150,12 +156,11 @@ class AnnotatedRows(Generic[P]):
     def overlay_rows(self) -> Mapping[Row, P | None]:
         return self.overlay
 
-    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
-        self.base.expect(positions, keys)
-        return [self.matching(positions, key) for key in keys]
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, P]]:
+        return self.find(positions, keys)
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        return dict.fromkeys(self.find(positions, key), 1)
+        return dict.fromkeys(self.find(positions, (key,))[0], 1)
 
     def change(self, rows: Mapping[Row, P | None]) -> None:
         """Other things are known of rows."""

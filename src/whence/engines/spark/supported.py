@@ -70,7 +70,7 @@ class Supported(AnnotatedRows[Support]):
     def row_of(self, positions: tuple[int, ...], group: Row) -> tuple[Row | None, Support]:
         """The row of a group and its support, as far as it is in memory; `positions` are those of the group terms."""
         key: Key = group[0] if len(group) == 1 else group
-        return next(iter(self.find(positions, key).items()), (None, ()))
+        return next(iter(self.find(positions, (key,))[0].items()), (None, ()))
 
     def change(self, rows: Mapping[Row, Support | None]) -> None:
         for row, support in rows.items():

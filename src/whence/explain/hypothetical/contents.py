@@ -123,7 +123,7 @@ class Supposed:
 
 
 @dataclass(frozen=True)
-class _Changed:
+class _Changed(Contents):
     contents: Contents
     change: Store
 

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from whence.analysis.components import Component
 from whence.deadline import end_of_search
-from whence.engines.engine import Dependents, Rows, RowsMissingError
+from whence.engines.engine import Dependents, Readable, Rows, RowsMissingError
 from whence.errors import UnsupportedError
 from whence.explain.hypothetical.contents import DatabaseContents, LimitReachedError
 from whence.explain.proofs.backwards import Backwards
@@ -139,7 +139,7 @@ def _taken(take: Callable[[_Reader, Row], Iterable[Row]], steps: list[_Step]) ->
 
 
 @dataclass(frozen=True)
-class _Source:
+class _Source(Readable):
     """A relation as matchers look it up."""
 
     contents: DatabaseContents

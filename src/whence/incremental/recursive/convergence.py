@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeAlias, TypeVar
+from collections.abc import Callable
 
 from whence.analysis.components import Component
 from whence.analysis.limits import RecursionLimits, makes_values, too_deep, too_large, too_much_work
 from whence.errors import ConvergenceError, shown
 from whence.model.rules import Rule
 from whence.model.types import Row
-
-Match = TypeVar("Match")
-Tally: TypeAlias = Callable[[Iterable[Match]], Iterator[Match]]
 
 
 class ConvergenceLimit:
@@ -28,29 +24,14 @@ class ConvergenceLimit:
 
     def begin(self, rows: int) -> None:
         """A change begins, with so many rows in the component."""
-        self._rows, self._matches, self._most_matches = rows, 0, self._limits.matches_for(rows)
+        self._rows, self._matches = rows, 0
 
     def grew(self, rows: int = 1) -> None:
         """The component has a row more, or so many, which may be matched as well."""
         self._rows += rows
 
-    def tally(self, rule: Rule) -> Tally[Match] | None:
-        """Counts partial matches of a rule's body with rows as they pass; None where their number does not matter."""
-        if not self._limited:
-            return None
-
-        def counted(matches: Iterable[Match]) -> Iterator[Match]:
-            for match in matches:
-                self._matches += 1
-                if self._matches > self._most_matches:
-                    self._most_matches = self._limits.matches_for(self._rows)
-                    self.check_matches(self._matches, self._rows, rule)
-                yield match
-
-        return counted
-
     def counter(self, rule: Rule) -> Callable[[int], None] | None:
-        """The same for matches that come many at a time."""
+        """Counts partial matches of a rule's body with rows, so many more; None where their number does not matter."""
         if not self._limited:
             return None
 

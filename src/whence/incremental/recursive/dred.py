@@ -25,8 +25,9 @@ class DRed(FactStrategy):
         return False
 
     def broken(self, change: InputChange) -> Iterator[Fact]:
-        for matcher, found in self._rules.lost(change, self._before):
-            yield from self._resting_on(matcher, found)
+        for matcher, matches in self._rules.lost(change, self._before):
+            for found in matches:
+                yield from self._resting_on(matcher, found)
 
     def above(self, fact: Fact) -> Iterator[Fact]:
         for matcher, position in self._rules.readers[fact.relation]:

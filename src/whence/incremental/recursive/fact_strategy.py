@@ -6,7 +6,7 @@ They differ in what they keep on record, and in how far deletion spreads.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from whence.analysis.components import Component
 from whence.incremental.recursive.bests import moving_columns
@@ -117,88 +117,98 @@ class FactStrategy(LiveDerivations[Fact, Group, StoredDerivation], Strategy[Fact
     # Re-prove
 
     def reprove(self) -> None:
+        lost: dict[str, list[Row]] = {}
         for head in self._dead:
             if isinstance(head, Fact):
-                if not head.visible and not self._reprove_by_record(head):
-                    self._probe(head.relation, head.row, first_will_do=True)
+                if not head.visible:
+                    known = next((each for each in head.derivations.values() if each.holds), None)
+                    if known is not None:
+                        self._offer(head, known, 1)
+                    else:
+                        lost.setdefault(head.relation, []).append(head.row)
                 continue
-            for derivation in list(head.derivations.values()):
-                if derivation.holds:
-                    self._offer_group(head, derivation, 1)
-            self._probe(head.relation, head.key, first_will_do=False)
+            for derivation in [each for each in head.derivations.values() if each.holds]:
+                self._offer_group(head, derivation, 1)
+            lost.setdefault(head.relation, []).append(head.key)
             if self._rules.bests[head.relation].always:
                 self._wait(head, head.rank, 1)
-
-    def _reprove_by_record(self, fact: Fact) -> bool:
-        for derivation in fact.derivations.values():
-            if derivation.holds:
-                self._offer_row(fact, fact.row, derivation, 1)
-                return True
-        return False
+        for relation, keys in lost.items():
+            self._probe(relation, keys, first_will_do=relation not in self._rules.bests)
 
     # Spread
 
-    def carry_on(self, row: Fact, depth: int) -> None:
-        if not row.visible:
-            return
-        depth += 1
-        places = self._rules.readers[row.relation]
-        rows = self._own[row.relation].counts
-        if row.row in rows:
-            for derivation in list(row.users):
-                if derivation.holds:
-                    head = derivation.head
-                    if isinstance(head, Group):
-                        self._offer_group(head, derivation, depth)
-                    elif not head.visible:
-                        self._offer_row(head, head.row, derivation, depth)
-            places = [place for place in places if not self._kept[place[0].number]]
-        else:
-            self._add(row.relation, row.row)
-            self._fresh[row] = None
-            if row.group is None:
+    def carry_on(self, rows: Sequence[Fact], depth: int) -> None:
+        new: dict[str, list[Row]] = {}
+        back: dict[str, list[Row]] = {}
+        for fact in rows:
+            if not fact.visible:
+                continue
+            counts = self._own[fact.relation].counts
+            if fact.row in counts:
+                back.setdefault(fact.relation, []).append(fact.row)
+                for derivation in list(fact.users):
+                    if derivation.holds:
+                        self._offer(derivation.head, derivation, depth)
+                continue
+            new.setdefault(fact.relation, []).append(fact.row)
+            self._add(fact.relation, fact.row)
+            self._fresh[fact] = None
+            if fact.group is None:
                 # Some of what has died may still be among the rows.
-                self._limit.check_size(len(rows) - len(self._pending_removal), row.proof[0].rule.rule)
-        for matcher, position in places:
-            for found in matcher.through(position, row.row, self._after):
-                self.derive(matcher, found, depth)
+                self._limit.check_size(len(counts) - len(self._pending_removal), fact.proof[0].rule.rule)
+        for relation, found in new.items():
+            self._derive_from(self._rules.readers[relation], found, depth)
+        for relation, found in back.items():
+            places = [place for place in self._rules.readers[relation] if not self._kept[place[0].number]]
+            self._derive_from(places, found, depth)
 
-    def derive(self, matcher: Matcher, found: BodyMatch, depth: int) -> bool:
-        body = self.body(matcher, found)
+    def derive(self, matcher: Matcher, matches: Sequence[BodyMatch], depth: int) -> list[Row]:
         is_kept = self._kept[matcher.number]
-        if not is_kept and not all(fact.visible for fact in body):
-            # What comes back will find it again.
-            return False
         bests = self._rules.bests.get(matcher.relation)
-        head: Head
-        if bests is None:
-            head = self._records.fact(matcher.relation, found.head)
-            derivation = StoredDerivation(matcher, head, body, found.values, ())
-        else:
-            head = self._records.group(matcher.relation, found.head)
-            derivation = StoredDerivation(matcher, head, body, found.values, bests.ranks(found.values))
-        if is_kept:
-            known = head.derivations.get(derivation.key)
-            if known is None:
-                self._records.record(derivation)
+        derived: list[Row] = []
+        for found in matches:
+            body = self.body(matcher, found)
+            if not is_kept and not all(fact.visible for fact in body):
+                # What comes back will find it again.
+                continue
+            head: Head
+            if bests is None:
+                head = self._records.fact(matcher.relation, found.head)
+                derivation = StoredDerivation(matcher, head, body, found.values, ())
             else:
-                derivation = known
-            if not derivation.holds:
-                if not head.visible:
-                    self._pending_removal.append(head)
-                return False
-        # A visible fact has no use for it. This is the innermost loop, so that there is no function for these lines.
+                head = self._records.group(matcher.relation, found.head)
+                derivation = StoredDerivation(matcher, head, body, found.values, bests.ranks(found.values))
+            if is_kept:
+                known = head.derivations.get(derivation.key)
+                if known is None:
+                    self._records.record(derivation)
+                else:
+                    derivation = known
+                if not derivation.holds:
+                    if not head.visible:
+                        self._pending_removal.append(head)
+                    continue
+            derived.append(found.head)
+            if isinstance(head, Group) or not head.visible:
+                self._offer(head, derivation, depth)
+        return derived
+
+    def _offer(self, head: Head, derivation: StoredDerivation, depth: int) -> None:
+        """A derivation whose body is visible. A visible fact has no use for it."""
         if isinstance(head, Group):
             self._offer_group(head, derivation, depth)
         elif not head.visible:
-            self._offer_row(head, head.row, derivation, depth)
-        return True
+            self._offer_rows({head: derivation}, derivation.rule, head.row, depth)
 
-    def enter(self, row: Fact, proof: tuple[StoredDerivation, ...]) -> None:
-        if not row.alive:
+    def enter(self, offers: Mapping[Fact, StoredDerivation], matcher: Matcher) -> None:  # noqa: ARG002 - each says it
+        for fact, derivation in offers.items():
+            self._show(fact, (derivation,))
+
+    def _show(self, fact: Fact, proof: tuple[StoredDerivation, ...]) -> None:
+        if not fact.alive:
             # One that has retired keeps its proof: the new one may rest on it.
-            self.adopt(row, proof)
-        self._records.show(row, visible=True)
+            self.adopt(fact, proof)
+        self._records.show(fact, visible=True)
         self._limit.grew()
 
     def choose(self, group: Group, at: int, derivation: StoredDerivation) -> None:
@@ -210,7 +220,7 @@ class FactStrategy(LiveDerivations[Fact, Group, StoredDerivation], Strategy[Fact
         proof = tuple(dict.fromkeys(best for best in group.chosen if best is not None))
         fact = self._records.fact(group.relation, row, group)
         self._records.represent(group, fact)
-        self.enter(fact, proof)
+        self._show(fact, proof)
         return fact
 
     # Doubt

@@ -1,15 +1,14 @@
 """How a recursive component follows a change: delete, re-prove, spread, and what is still dead is gone.
 
 The order of work is the same wherever the support of a row is kept: as derivations on record, as whole formulas, or as
-flat sets beside rows that are paged in. Rows are carried on first in, first out. A group, which is what a relation with
-a min or max has in place of rows, waits in a priority queue for the turn of its best value, so that most groups settle
-once only: as in Dijkstra's algorithm, and as Ramalingam and Reps do it for graphs that change.
+flat sets beside rows that are paged in. Rows that are equally many steps away are carried on together. A group, which
+is what a relation with a min or max has in place of rows, waits in a priority queue for the turn of its best value, so
+that most groups settle once only: as in Dijkstra's algorithm, and as Ramalingam and Reps do it for graphs that change.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
 from itertools import count
@@ -19,12 +18,9 @@ from whence.deadline import check
 from whence.incremental.recursive.bests import NO_VALUE, Rank
 from whence.incremental.recursive.convergence import ConvergenceLimit
 from whence.incremental.recursive.matcher import BodyMatch, Matcher
-from whence.incremental.recursive.rules import RuleMatch, Rules
+from whence.incremental.recursive.rules import Place, RuleMatches, Rules
 from whence.incremental.recursive.steps import InputChange, Sources
 from whence.model.types import Row
-
-# To look at the deadline takes part of the time that a step takes.
-STEPS_PER_CHECK = 8
 
 
 class WaitingGroup:
@@ -58,8 +54,8 @@ class Fixpoint(ABC, Generic[R, G]):
         self._restart({})
 
     @abstractmethod
-    def derive(self, matcher: Matcher, found: BodyMatch, depth: int) -> bool:
-        """Take a match of a rule into account, so many steps away; tell whether all of its body is there."""
+    def derive(self, matcher: Matcher, matches: Sequence[BodyMatch], depth: int) -> Iterable[Row]:
+        """Take matches of a rule into account, so many steps away; the heads of those whose whole body is there."""
 
     @abstractmethod
     def delete(self, change: InputChange) -> None:
@@ -70,8 +66,8 @@ class Fixpoint(ABC, Generic[R, G]):
         """Look for another derivation of what is dead, among what is not."""
 
     @abstractmethod
-    def carry_on(self, row: R, depth: int) -> None:
-        """Derive what follows from a row that is new, or has come back."""
+    def carry_on(self, rows: Sequence[R], depth: int) -> None:
+        """Derive what follows from rows that are new, or have come back, so many steps away."""
 
     @abstractmethod
     def settle_group(self, group: G) -> None:
@@ -81,14 +77,16 @@ class Fixpoint(ABC, Generic[R, G]):
     def group(self, relation: str, key: Row) -> G:
         """The group with this key."""
 
-    def gained(self, change: InputChange) -> Iterable[RuleMatch]:
+    def gained(self, change: InputChange) -> Iterable[RuleMatches]:
         """The matches that a change brings."""
         return self._rules.gained(change, self._after)
 
     def _restart(self, after: Sources) -> None:
         """Nothing is under way; `after` are all relations as they are after the change."""
         self._after = after
-        self._queue: deque[tuple[R, int]] = deque()
+        # The rows to be carried on next, which are all so many steps away.
+        self._queue: list[R] = []
+        self._depth = 1
         self._heap: list[tuple[int, Rank, int, G]] = []
         self._ticket = count()
 
@@ -99,37 +97,44 @@ class Fixpoint(ABC, Generic[R, G]):
                 self._wait(self.group(name, ()), NO_VALUE, 1)
         for matcher in self._rules.all:
             if not matcher.own:
-                for found in matcher.all(self._after):
-                    self.derive(matcher, found, 1)
+                for matches in matcher.in_batches(self._after):
+                    self.derive(matcher, matches, 1)
         self._spread()
 
     def _follow(self, change: InputChange) -> None:
         """The component after a change."""
         self.delete(change)
-        for matcher, found in self.gained(change):
-            self.derive(matcher, found, 1)
+        for matcher, matches in self.gained(change):
+            self.derive(matcher, matches, 1)
         self.reprove()
         self._spread()
 
-    def _probe(self, relation: str, key: Row, *, first_will_do: bool) -> None:
-        """Search backwards for derivations: one of a row, all of a group."""
+    def _probe(self, relation: str, keys: Iterable[Row], *, first_will_do: bool) -> None:
+        """Search backwards for derivations: one of each row, all of each group."""
+        wanted = dict.fromkeys(keys)
         for matcher in self._probed[relation]:
-            for found in matcher.backwards(key, self._after):
-                if self.derive(matcher, found, 1) and first_will_do:
-                    return
+            for matches in matcher.backwards_all(wanted, self._after):
+                proved = self.derive(matcher, matches, 1)
+                if first_will_do:
+                    for key in proved:
+                        wanted.pop(key, None)
 
     def _spread(self) -> None:
         """Carry on what is new or came back, until nothing is left to do."""
-        queue, heap = self._queue, self._heap
-        steps = 0
-        while queue or heap:
-            steps += 1
-            if steps % STEPS_PER_CHECK == 0:
-                check()
-            if queue:
-                self.carry_on(*queue.popleft())
+        heap = self._heap
+        while self._queue or heap:
+            check()
+            if self._queue:
+                rows, self._queue = self._queue, []
+                self.carry_on(rows, self._depth + 1)
             else:
                 self.settle_group(heappop(heap)[-1])
+
+    def _derive_from(self, places: Iterable[Place], rows: Sequence[Row], depth: int) -> None:
+        """Derive what follows from rows of a relation at these places."""
+        for matcher, position in places:
+            for matches in matcher.through_all(position, rows, self._after):
+                self.derive(matcher, matches, depth)
 
     def _wait(self, group: G, rank: Rank, depth: int, rule: Matcher | None = None) -> None:
         """The group's best values have changed: it settles when it is its turn."""
@@ -186,8 +191,8 @@ class LiveDerivations(Fixpoint[R, B], Generic[R, B, D]):
     """Lazy absorption: a row has one live derivation, a group one per aggregate, and no other is propagated."""
 
     @abstractmethod
-    def enter(self, row: R, proof: tuple[D, ...]) -> None:
-        """The row is there, by these derivations."""
+    def enter(self, offers: Mapping[R, D], matcher: Matcher) -> None:
+        """The rows are there, each by its derivation with this rule."""
 
     @abstractmethod
     def choose(self, group: B, at: int, derivation: D) -> None:
@@ -202,14 +207,16 @@ class LiveDerivations(Fixpoint[R, B], Generic[R, B, D]):
         row = self._rules.bests[group.relation].row(group.key, values)
         if row != group.row:
             self._check_depth(group, row)
-            self._queue.append((self.replace(group, row), group.depth))
+            self._queue.append(self.replace(group, row))
+            self._depth = group.depth
 
-    def _offer_row(self, row: R, values: Row, derivation: D, depth: int) -> None:
-        """A derivation of a row that is not there."""
+    def _offer_rows(self, offers: Mapping[R, D], matcher: Matcher, example: Row, depth: int) -> None:
+        """Derivations with a rule of rows that are not there, of which one has the values of `example`."""
         if depth > self._limit.depth:
-            raise self._limit.too_deep(values, derivation.rule.rule)
-        self.enter(row, (derivation,))
-        self._queue.append((row, depth))
+            raise self._limit.too_deep(example, matcher.rule)
+        self.enter(offers, matcher)
+        self._queue += offers
+        self._depth = depth
 
     def _offer_group(self, group: B, derivation: D, depth: int) -> None:
         """A derivation of a row of the group, which has use for it only if it is better."""

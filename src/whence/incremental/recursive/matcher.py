@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -11,8 +12,7 @@ from whence.analysis.typed_rules import TypedRule
 from whence.incremental.counting.bindings import SlotTerms, columns, pattern_key
 from whence.incremental.plan import Flip, Missing, Pattern, Plan, Probe
 from whence.incremental.planner import make_plan
-from whence.incremental.recursive.convergence import Tally
-from whence.incremental.recursive.steps import Binding, Extend, Sources, extension
+from whence.incremental.recursive.steps import FULL, Batch, Extend, Reading, Sources, extension
 from whence.model.program import Functions
 from whence.model.rules import Atom, Negation
 from whence.model.terms import Aggregate, Variable
@@ -65,8 +65,8 @@ class Matcher:
         head = list(zip(rule.head.terms, typed.relations[self.relation].columns, strict=True))
         self._plain = [(term, column.type) for term, column in head if not isinstance(term, Aggregate)]
         self._searches: dict[int | str, _Search] = {}
-        # What partial matches pass through, to be counted.
-        self.tally: Tally[Binding] | None = None
+        # Is told of so many partial matches more.
+        self.counter: Callable[[int], None] | None = None
         self.absences = tuple(self._pattern(literal) for literal in self._negations)
         self._keys = [pattern_key(pattern, typed.relations[pattern.relation]) for pattern in self.absences]
 
@@ -76,26 +76,43 @@ class Matcher:
 
     def all(self, sources: Sources) -> Iterator[BodyMatch]:
         """Every match of the body."""
-        return self._search(_ALL).run(((), ()), sources, self.tally)
+        return chain.from_iterable(self.in_batches(sources))
 
     def through(self, position: int, row: Row, sources: Sources) -> Iterator[BodyMatch]:
         """The matches that use this row at that place among the positive atoms, whether or not a source has it."""
-        search = self._search(self._atoms[position])
-        return search.run((search.first(row), (row,)), sources, self.tally)
+        return chain.from_iterable(self.through_all(position, (row,), sources))
 
-    def through_absence(self, position: int, row: Row, sources: Sources) -> Iterator[BodyMatch]:
-        """The matches that this row stands against, at that place among the negated atoms, if no source had it."""
+    def backwards(self, head: Row, sources: Sources) -> Iterator[BodyMatch]:
+        """The matches that lead to these plain terms of the head."""
+        return chain.from_iterable(self.backwards_all((head,), sources))
+
+    def in_batches(self, sources: Sources) -> Iterator[list[BodyMatch]]:
+        """Every match of the body, in lists that are not too long."""
+        return self._search(_ALL).run([((), (), ())], sources, self.counter)
+
+    def through_all(self, position: int, rows: Sequence[Row], sources: Sources) -> Iterator[list[BodyMatch]]:
+        """Those that use one of these rows at that place among the positive atoms."""
+        search = self._search(self._atoms[position])
+        first = search.first
+        return search.run([(row, first(row), (row,)) for row in rows], sources, self.counter)
+
+    def through_absences(self, position: int, rows: Sequence[Row], sources: Sources) -> Iterator[list[BodyMatch]]:
+        """Those that one of these rows stands against, at that place among the negated atoms, if no source had it."""
         search = self._search(self._negations[position])
-        return search.run((search.first(row), ()), sources, self.tally)
+        first = search.first
+        return search.run([(row, first(row), ()) for row in rows], sources, self.counter)
+
+    def backwards_all(self, heads: Collection[Row], sources: Sources) -> Iterator[list[BodyMatch]]:
+        """Those that lead to the plain terms of one of these heads. Few of each come first: a head for which these will
+        do can be taken out of `heads`, and no more of it are looked for.
+        """
+        search = self._search(_HEAD)
+        first = search.first
+        return search.run([(head, first(head), ()) for head in heads], sources, self.counter, heads)
 
     def absence_key(self, position: int, row: Row) -> Row:
         """The key of which the negated atom at that place says that no row has it, while this one does."""
         return self._keys[position](row)
-
-    def backwards(self, head: Row, sources: Sources) -> Iterator[BodyMatch]:
-        """The matches that lead to these plain terms of the head."""
-        search = self._search(_HEAD)
-        return search.run((search.first(head), ()), sources, self.tally, head)
 
     def _search(self, start: int | str) -> _Search:
         """The plan that starts from a literal, from the head or from nothing; made when it is first needed."""
@@ -183,22 +200,37 @@ class _Search:
     _absent: Callable[[Row], tuple[Row, ...]] | None
 
     def run(
-        self, start: Binding, sources: Sources, tally: Tally[Binding] | None, wanted: Row | None = None
-    ) -> Iterator[BodyMatch]:
-        """All matches, or those that lead to the head that is wanted."""
-        bindings: Iterable[Binding] = (start,)
-        for step in self._steps:
-            bindings = step(bindings, sources)
-            if tally is not None:
-                bindings = tally(bindings)
+        self,
+        start: Batch,
+        sources: Sources,
+        count: Callable[[int], None] | None,
+        wanted: Collection[Row] | None = None,
+    ) -> Iterator[list[BodyMatch]]:
+        """All matches, or those that lead to the heads that are wanted, of which the bindings at the start begin.
+
+        Depth first, on a stack of its own.
+        """
+        steps, reading = self._steps, Reading(sources, wanted)
         head, values, in_order, absent = self._head, self._values, self._in_order, self._absent
-        for slots, rows in bindings:
-            found = head(slots)
-            if wanted is not None and found != wanted:
+        stack: list[Iterator[Batch]] = [iter([start[at : at + FULL] for at in range(0, len(start), FULL)])]
+        while stack:
+            batch = next(stack[-1], None)
+            if batch is None:
+                stack.pop()
                 continue
-            yield BodyMatch(
-                found,
-                values(slots),
-                rows if in_order is None else in_order(rows),
-                () if absent is None else absent(slots),
-            )
+            if count is not None and len(stack) > 1:
+                count(len(batch))
+            if len(stack) <= len(steps):
+                stack.append(iter(steps[len(stack) - 1](batch, reading)))
+                continue
+            heads = [head(slots) for _, slots, _ in batch]
+            yield [
+                BodyMatch(
+                    found,
+                    values(slots),
+                    rows if in_order is None else in_order(rows),
+                    () if absent is None else absent(slots),
+                )
+                for found, (began, slots, rows) in zip(heads, batch, strict=True)
+                if wanted is None or found == began
+            ]

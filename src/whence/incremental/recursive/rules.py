@@ -23,8 +23,8 @@ from whence.planning.statistics import RecursionStatistics, is_outdated
 Place: TypeAlias = tuple[Matcher, int]
 # Rows by relation.
 ChangedRows: TypeAlias = Mapping[str, Sequence[Row]]
-# A rule, and rows that satisfy its body.
-RuleMatch: TypeAlias = tuple[Matcher, BodyMatch]
+# A rule, and matches of it.
+RuleMatches: TypeAlias = tuple[Matcher, list[BodyMatch]]
 
 
 class Rules:
@@ -72,13 +72,13 @@ class Rules:
     def count_matches(self, limit: ConvergenceLimit) -> None:
         """Let the limit count the matches of all rules."""
         for matcher in self.all:
-            matcher.tally = limit.tally(matcher.rule)
+            matcher.counter = limit.counter(matcher.rule)
 
-    def gained(self, change: InputChange, sources: Sources) -> Iterator[RuleMatch]:
+    def gained(self, change: InputChange, sources: Sources) -> Iterator[RuleMatches]:
         """The matches that a change brings, over relations as they are after it."""
         return self._through(change.appeared, change.vanished, sources)
 
-    def lost(self, change: InputChange, sources: Sources) -> Iterator[RuleMatch]:
+    def lost(self, change: InputChange, sources: Sources) -> Iterator[RuleMatches]:
         """The matches that a change takes away, over relations as they were before it."""
         return self._through(change.vanished, change.appeared, sources)
 
@@ -89,16 +89,16 @@ class Rules:
                 for row in rows:
                     yield matcher.absences[position], matcher.absence_key(position, row)
 
-    def _through(self, present: ChangedRows, absent: ChangedRows, sources: Sources) -> Iterator[RuleMatch]:
+    def _through(self, present: ChangedRows, absent: ChangedRows, sources: Sources) -> Iterator[RuleMatches]:
         """The matches that use some of these rows, and those that need some of the others to be absent."""
         for name, rows in present.items():
             for matcher, position in self.readers[name]:
-                for row in rows:
-                    yield from ((matcher, found) for found in matcher.through(position, row, sources))
+                for matches in matcher.through_all(position, rows, sources):
+                    yield matcher, matches
         for name, rows in absent.items():
             for matcher, position in self.absences[name]:
-                for row in rows:
-                    yield from ((matcher, found) for found in matcher.through_absence(position, row, sources))
+                for matches in matcher.through_absences(position, rows, sources):
+                    yield matcher, matches
 
     def _add(self, matcher: Matcher) -> None:
         self.all.append(matcher)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from whence.incremental.recursive.matcher import Matcher
-from whence.incremental.recursive.rules import RuleMatch
+from whence.incremental.recursive.rules import RuleMatches
 from whence.lab.network.messages import Deleted
 from whence.lab.network.node import Node
 from whence.lab.network.plan.placements import is_alone
@@ -52,7 +52,7 @@ class OverDeletingPart(RecursivePart[A]):
 
     def work(self) -> None:
         doomed, self._doomed = self._doomed, {}
-        matches: list[RuleMatch] = []
+        matches: list[RuleMatches] = []
         gone: list[int] = []
         for relation, asked in doomed.items():
             counts = self.own[relation].counts
@@ -60,8 +60,7 @@ class OverDeletingPart(RecursivePart[A]):
             for copy in self.shared.copies.get(relation, ()):
                 self.ship.retract(copy, rows, last=True)
             for matcher, position in self.rules.readers[relation]:
-                for row in rows:
-                    matches += [(matcher, found) for found in matcher.through(position, row, self.sources)]
+                matches += [(matcher, found) for found in matcher.through_all(position, rows, self.sources)]
             gone += self.rows.numbers(relation, rows)
         self._retract(matches)
         self.notes.drop(gone)
@@ -77,9 +76,9 @@ class OverDeletingPart(RecursivePart[A]):
     def _is_from_below(self, matcher: Matcher) -> bool:
         return self.own.keys().isdisjoint(matcher.positive) and (self.node.is_gathering or not is_alone(matcher.rule))
 
-    def _retract(self, matches: Iterable[RuleMatch]) -> None:
+    def _retract(self, matches: Iterable[RuleMatches]) -> None:
         heads: dict[str, dict[Row, None]] = {}
         for matcher, found in matches:
-            heads.setdefault(matcher.relation, {})[found.head] = None
+            heads.setdefault(matcher.relation, {}).update((match.head, None) for match in found)
         for relation, rows in heads.items():
             self.ship.retract(relation, list(rows), last=False)

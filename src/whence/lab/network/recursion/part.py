@@ -134,8 +134,8 @@ class RecursivePart(Generic[A]):
 
     def gain(self, change: InputChange) -> None:
         found: dict[int, tuple[Matcher, list[BodyMatch]]] = {}
-        for matcher, match in self.rules.gained(change, self.sources):
-            found.setdefault(matcher.number, (matcher, []))[1].append(match)
+        for matcher, matches in self.rules.gained(change, self.sources):
+            found.setdefault(matcher.number, (matcher, []))[1].extend(matches)
         for matcher, matches in found.values():
             self.derive(matcher, matches)
 

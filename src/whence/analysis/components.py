@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 
 from whence.analysis.typed_rules import TypedRule
+from whence.model import graphs
 from whence.model.program import Program
 from whence.model.rules import Atom, Negation, Rule
 from whence.model.schema import relation_named
@@ -59,52 +60,10 @@ def _edges(rule: Rule) -> Iterator[Edge]:
 
 
 def strongly_connected(graph: Graph) -> tuple[tuple[str, ...], ...]:
-    """Tarjan's components: each after those it depends on, its relations in the order of the program.
-
-    The walk keeps its own stack, because a chain of views can be deeper than Python's.
-    """
+    """Each component after those it depends on, its relations in the order of the program."""
     position = {relation: i for i, relation in enumerate(graph.relations)}
-    reached: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_relations: list[str] = []
-    is_open: set[str] = set()
-    found: list[tuple[str, ...]] = []
-
-    for root in graph.relations:
-        path = [] if root in reached else [(root, _targets(graph.edges[root]))]
-        while path:
-            here, targets = path[-1]
-            if here not in reached:
-                reached[here] = lowest[here] = len(reached)
-                open_relations.append(here)
-                is_open.add(here)
-            for target in targets:
-                if target not in reached:
-                    path.append((target, _targets(graph.edges[target])))
-                    break
-                if target in is_open:
-                    lowest[here] = min(lowest[here], reached[target])
-            else:
-                path.pop()
-                if path:
-                    above = path[-1][0]
-                    lowest[above] = min(lowest[above], lowest[here])
-                if lowest[here] == reached[here]:
-                    component = _pop_until(here, open_relations)
-                    is_open.difference_update(component)
-                    found.append(tuple(sorted(component, key=position.__getitem__)))
-    return tuple(found)
-
-
-def _pop_until(last: str, stack: list[str]) -> list[str]:
-    popped = [stack.pop()]
-    while popped[-1] != last:
-        popped.append(stack.pop())
-    return popped
-
-
-def _targets(edges: Iterable[Edge]) -> Iterator[str]:
-    return iter([edge.target for edge in edges])
+    found = graphs.strongly_connected(graph.relations, lambda name: (edge.target for edge in graph.edges[name]))
+    return tuple(tuple(sorted(component, key=position.__getitem__)) for component in found)
 
 
 # With these, one more row can only improve a value; every other aggregate moves both ways.

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from whence.algebra.derivations import founded
 from whence.lab.network.held import Tuple
 from whence.lab.network.provenance.annotations import ValueAnnotations
 from whence.lab.network.values import DamagedError, ValueReader, ValueWriter
@@ -135,28 +136,9 @@ def _leaves_of(edge: Edge) -> Iterable[int]:
 
 def _derivable(edges: Iterable[Edge]) -> frozenset[Edge]:
     """The edges whose bodies follow from leaves: what only supports itself around a cycle is left out."""
-    waiting: dict[Edge, int] = {}
-    users: dict[Tuple, list[Edge]] = {}
-    ready: list[Edge] = []
-    for edge in edges:
-        needs = {each for each in edge[2] if not isinstance(each, int)}
-        waiting[edge] = len(needs)
-        for need in needs:
-            users.setdefault(need, []).append(edge)
-        if not needs:
-            ready.append(edge)
-    kept: set[Edge] = set()
-    reached: set[Tuple] = set()
-    while ready:
-        edge = ready.pop()
-        kept.add(edge)
-        if edge[0] not in reached:
-            reached.add(edge[0])
-            for user in users.get(edge[0], ()):
-                waiting[user] -= 1
-                if not waiting[user]:
-                    ready.append(user)
-    return frozenset(kept)
+    needs = {edge: {each for each in edge[2] if not isinstance(each, int)} for edge in edges}
+    there: set[Tuple] = founded(((edge[0], needed) for edge, needed in needs.items()), ())
+    return frozenset(edge for edge, needed in needs.items() if needed <= there)
 
 
 def _item(items: Sequence[T], at: int) -> T:

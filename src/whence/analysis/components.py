@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -11,7 +11,7 @@ from whence.analysis.typed_rules import TypedRule
 from whence.model import graphs
 from whence.model.program import Program
 from whence.model.rules import Atom, Negation, Rule
-from whence.model.schema import relation_named
+from whence.model.schema import Relation, relation_named
 from whence.model.terms import Aggregate
 
 
@@ -130,6 +130,18 @@ def _component(relations: tuple[str, ...], rules: tuple[Rule, ...], graph: Graph
         aggregated=frozenset(rule.head.relation for rule in rules if rule.aggregates),
         reasons=tuple(dict.fromkeys(nonlinear + nonmonotone)),
     )
+
+
+def owing_bags(components: Iterable[Component], relations: Mapping[str, Relation]) -> frozenset[str]:
+    """The bags whose rows can be there less than zero times: those that rules take from, and bags made from such."""
+    found: set[str] = set()
+    for component in components:
+        for rule in component.rules:
+            name = rule.head.relation
+            joined = (literal.relation for literal in rule.body if isinstance(literal, Atom))
+            if not relations[name].distinct and not rule.aggregates and (rule.sign < 0 or not found.isdisjoint(joined)):
+                found.add(name)
+    return frozenset(found)
 
 
 def _nonlinear(rules: tuple[Rule, ...], members: frozenset[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 import pyspark.sql.functions as F
 
-from whence.engines.engine import Derivation, Rows, RowsMissingError, T
+from whence.engines.engine import Contents, Derivation, Rows, RowsMissingError, T
 from whence.engines.spark.fetch import LISTED
 from whence.engines.spark.native.columns import literal
 from whence.engines.spark.pages import TooLargeError
@@ -55,8 +55,9 @@ class SparkEvidence:
         # Whether what is missing is fetched on the spot: what several looks miss together may be too much.
         self._one_by_one = False
 
-    def contents(self, relation: str) -> SparkContents:
-        return SparkContents(self._engine, relation)
+    def contents(self, relation: str) -> Contents:
+        """What is not in memory seems not to be there until it has been gathered."""
+        return readable(self._engine.registry[relation], self._engine.relation(relation))
 
     def lookup(self, relation: str) -> Literal["index", "scan", "fetch"]:  # noqa: ARG002 - all are on the cluster
         return "fetch"
@@ -180,19 +181,6 @@ def _joined(component: Component) -> list[str]:
 
 def _numbered(rows: Mapping[int, Sequence[Row]], support: Support) -> dict[Row, int]:
     return {row: 1 for identity in support for row in rows.get(identity, ())}
-
-
-class SparkContents:
-    """A relation on the cluster. What is not in memory seems not to be there until it has been gathered."""
-
-    def __init__(self, engine: SparkEngine, name: str) -> None:
-        self._state = readable(engine.registry[name], engine.relation(name))
-
-    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
-        return self._state.matching(positions, key)
-
-    def count(self, row: Row) -> int:
-        return self._state.counts.get(row, 0)
 
 
 class RelationRows(Mapping[Row, int]):

@@ -6,6 +6,7 @@ both, so that the overlay never grows to more than a fraction of it.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -18,7 +19,22 @@ from whence.model.types import Row
 P = TypeVar("P")
 
 
-class CountedRows:
+class _BasedRows(ABC):
+    """Rows of which most are in a base."""
+
+    base: Base[Any]
+
+    @abstractmethod
+    def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
+        """The rows that hold the key at the positions, and how often."""
+
+    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
+        """The same for many keys, whose rows are brought into memory at once where that takes no job."""
+        self.base.expect(positions, keys)
+        return [self.matching(positions, key) for key in keys]
+
+
+class CountedRows(_BasedRows):
     """Rows and how often each is there. The overlay holds differences from the base, which add up without a look."""
 
     def __init__(self, relation: Relation, base: Base[int]) -> None:
@@ -36,11 +52,6 @@ class CountedRows:
 
     def count(self, row: Row) -> int:
         return (self.base.get(row) or 0) + self.overlay.counts.get(row, 0)
-
-    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
-        """The same for many keys, whose rows are brought into memory at once where that takes no job."""
-        self.base.expect(positions, keys)
-        return [self.matching(positions, key) for key in keys]
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         changed = self.overlay.matching(positions, key)
@@ -82,19 +93,19 @@ class _RowCounts(Mapping[Row, int]):
         return len(self._state.base) + len(self._state.overlay_rows)
 
 
-class Present:
+class Present(_BasedRows):
     """A set whose rows are kept with their derivations: a row is there once, while it has more than none."""
 
     def __init__(self, state: CountedRows) -> None:
         self._state = state
+        self.base = state.base
 
     @property
     def counts(self) -> Mapping[Row, int]:
         return _Presence(self._state.counts)
 
-    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
-        self._state.base.expect(positions, keys)
-        return [self.matching(positions, key) for key in keys]
+    def count(self, row: Row) -> int:
+        return int(self._state.count(row) > 0)
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         found = self._state.matching(positions, key)
@@ -117,7 +128,7 @@ class _Presence(Mapping[Row, int]):
         return len(self._counts)
 
 
-class AnnotatedRows(Generic[P]):
+class AnnotatedRows(_BasedRows, Generic[P]):
     """Rows, each with something that is known of it. The overlay replaces the base, row by row; None is a row gone."""
 
     def __init__(self, relation: Relation, base: Base[P]) -> None:
@@ -149,10 +160,6 @@ class AnnotatedRows(Generic[P]):
     @property
     def overlay_rows(self) -> Mapping[Row, P | None]:
         return self.overlay
-
-    def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, int]]:
-        self.base.expect(positions, keys)
-        return [self.matching(positions, key) for key in keys]
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         return dict.fromkeys(self.find(positions, key), 1)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 import pyspark.sql.functions as F
 
-from whence.engines.engine import Contents, Derivation, Rows, RowsMissingError, T
+from whence.engines.engine import Contents, Evidence, RowsMissingError, T
 from whence.engines.spark.fetch import LISTED
 from whence.engines.spark.native.columns import literal
 from whence.engines.spark.pages import TooLargeError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _NO_IDS = {UNKNOWN, UNPROVED}
 
 
-class SparkEvidence:
+class SparkEvidence(Evidence):
     """Looking is trying: what is missing in memory is fetched together, and then looked at again."""
 
     def __init__(self, engine: SparkEngine, analysis: Analysis, functions: Functions) -> None:
@@ -66,12 +66,6 @@ class SparkEvidence:
     def statistics(self) -> Statistics:
         return self._engine.statistics()
 
-    def live(self, relation: str, row: Row) -> Sequence[Derivation]:  # noqa: ARG002 - supports are flat here
-        return ()
-
-    def stored(self, relation: str, row: Row) -> None:  # noqa: ARG002 - derivations are not kept
-        return None
-
     def bases(self, facts: Sequence[tuple[str, Row]]) -> list[Mapping[str, Store] | None]:
         supports = self.gather(lambda: [self._support(*fact) for fact in facts])
         wanted: dict[str, set[int]] = {}
@@ -89,9 +83,6 @@ class SparkEvidence:
         state = self._engine.registry[relation]
         support = state.get(row) if isinstance(state, Supported) and relation in self._joined else None
         return () if support is None or not _NO_IDS.isdisjoint(support) else support
-
-    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> None:  # noqa: ARG002 - by rows
-        return None
 
     def gather(self, look: Callable[[], T]) -> T:
         try:

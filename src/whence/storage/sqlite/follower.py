@@ -18,7 +18,7 @@ from whence.engines.engine import Engine
 from whence.errors import Hint, NextStep, StateError, WhenceError
 from whence.model.types import Row
 from whence.model.updates import Delta, Version
-from whence.session.journal import Entry, ForgottenError, Record, State
+from whence.session.journal import Entry, ForgottenError, Journal, Record, State
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.storage.sqlite.definitions import StoredRelation
@@ -144,8 +144,10 @@ class Follower:
         return growth & SUM_MASK
 
 
-class FollowedJournal:
+class FollowedJournal(Journal):
     """The journal that another process writes: it is read as far as its commits have been followed, up to `version`."""
+
+    version = Version(0)
 
     def __init__(self, directory: Path, start: FollowerStart) -> None:
         self._directory = directory
@@ -167,12 +169,6 @@ class FollowedJournal:
             self._directory, lambda connection: read_changes(connection, self._directory, known, version)
         )
         return [entry for entry in entries if entry.version <= self.version]
-
-    def compact(self) -> None:
-        """The other process does."""
-
-    def close(self) -> None:
-        """Nothing is open between two questions."""
 
 
 def _stored_definitions(connection: sqlite3.Connection) -> list[Any]:

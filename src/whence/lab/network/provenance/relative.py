@@ -1,12 +1,8 @@
 """Relative provenance: the derivations themselves, as edges from every tuple to those it was derived from.
 
 An annotation is a tuple and the edges that lead from it down to leaves. Nothing is simplified: a new derivation of
-anything below is a change. Whether the tuple can still be derived is found by following the edges.
-
-In messages, a batch is a table of the tuples that are mentioned, the edges of all annotations, and per annotation its
-tuple and its edges, all by their numbers: varint n, n times text relation and row; varint n, n times varint head,
-varint rule, varint m, m references; then per annotation a reference, varint n and n varint edges. A reference is twice
-the tuple id of a leaf plus one, or twice a number in the table.
+anything below is a change. Whether the tuple can still be derived is found by following the edges. What a batch of them
+is in a message is in docs/network.md.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from random import Random
 
 import whence
 from benchmarks import duck
 from benchmarks.harness import Report, Stopwatch, changes_view, main, taking_turns
-from whence.lab.workloads.sensors import SensorField, SensorFlip, SensorGrid, sensor_field, trigger_flips
+from whence.lab.workloads.sensors import SensorField, SensorGrid, sensor_field
 from whence.model.updates import Commit
 
 TABLES = """
@@ -41,6 +42,26 @@ class Sizes:
     side: int = 100
     flips: int = 50
     runs: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SensorFlip:
+    """A sensor that goes on, or off."""
+
+    sensor: int
+    on: bool
+
+
+def trigger_flips(field: SensorField, count: int, seed: int = 1) -> list[SensorFlip]:
+    """Sensors that flip one after the other, drawn at random: one that was on goes off, and the other way round."""
+    rng = Random(seed)  # noqa: S311 - chance is not a secret here
+    on = {sensor for (sensor,) in field.triggered}
+    flips = []
+    for _ in range(count):
+        sensor = rng.randrange(len(field.sensors))
+        on ^= {sensor}
+        flips.append(SensorFlip(sensor, on=sensor in on))
+    return flips
 
 
 def run(sizes: Sizes) -> Report:

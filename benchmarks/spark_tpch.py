@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import whence
 from benchmarks import plain_spark
 from benchmarks.harness import ROOT, SCRATCH, Report, Stopwatch, changes_view, main, repeat
-from whence.lab.workloads.tpch import Refresh, RowUpdate, refresh_stream, tpch_tables
+from benchmarks.tpch import Refresh, RowUpdate, refresh_stream, tpch_tables
 
 QUERIES = ("q01", "q03", "q05", "q10")
 TEXTS = ROOT / "tests" / "tpch"

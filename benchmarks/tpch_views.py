@@ -12,7 +12,7 @@ import sqlglot
 import whence
 from benchmarks import duck
 from benchmarks.harness import ROOT, SCRATCH, Report, Stopwatch, changes_view, main, taking_turns
-from whence.lab.workloads.tpch import Refresh, RowUpdate, refresh_stream, tpch_tables
+from benchmarks.tpch import Refresh, RowUpdate, refresh_stream, tpch_tables
 from whence.model.updates import Commit
 
 if TYPE_CHECKING:

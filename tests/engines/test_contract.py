@@ -8,6 +8,7 @@ from functools import partial
 
 import pytest
 
+from tests.explain.proofs.checker import Checker
 from whence.algebra.deltas import added
 from whence.analysis.analyze import Analysis, analyze
 from whence.database.database import Database
@@ -18,7 +19,6 @@ from whence.engines.reference.engine import ReferenceEngine
 from whence.engines.reference.evaluate import evaluate
 from whence.errors import EvaluationError, UnsupportedError
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.prover import prove
 from whence.explain.proofs.reasons import Fact, ProofLimits
 from whence.lab.network.network import NetworkEngine

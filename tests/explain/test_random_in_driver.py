@@ -13,6 +13,7 @@ import pytest
 from tests.engines.local.recursive_driver import added
 from tests.engines.local.recursive_programs import FUNCTIONS, TABLES, random_program, random_update
 from tests.engines.spark.simulated import SimulatedEngine, ToClusterError
+from tests.explain.proofs.checker import Checker
 from tests.explain.proofs.worlds import LIMITS
 from tests.explain.provenance.brute import World
 from whence.analysis.analyze import Analysis
@@ -26,7 +27,6 @@ from whence.errors import UnsupportedError, WhenceError
 from whence.explain.hypothetical.contents import DatabaseContents
 from whence.explain.hypothetical.dependents import dependents
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.prover import prove
 from whence.explain.provenance.cut import smallest_cut
 from whence.explain.provenance.probability import probability

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
 from whence.algebra.semiring import Semiring, require_sound
 from whence.errors import InternalError
+from whence.model.graphs import strongly_connected
 
 N = TypeVar("N", bound=Hashable)
 
@@ -14,37 +15,13 @@ Derivations: TypeAlias = Mapping[N, Sequence[Sequence[N]]]
 
 
 def components(derivations: Derivations[N], roots: Iterable[N]) -> list[list[N]]:
-    """What lies under the roots, in groups that depend on each other; every group after those it needs.
+    """What lies under the roots, in groups that depend on each other; every group after those it needs."""
+    return list(strongly_connected(roots, lambda head: needs(derivations, head)))
 
-    The walk keeps its own stack, because derivations go deeper than Python's.
-    """
-    reached: dict[N, int] = {}
-    lowest: dict[N, int] = {}
-    unfinished: list[N] = []
-    finished: set[N] = set()
-    found: list[list[N]] = []
-    for root in roots:
-        path = [] if root in reached else [(root, _bodies(derivations, root))]
-        while path:
-            here, needs = path[-1]
-            if here not in reached:
-                reached[here] = lowest[here] = len(reached)
-                unfinished.append(here)
-            for need in needs:
-                if need not in reached:
-                    path.append((need, _bodies(derivations, need)))
-                    break
-                if need not in finished:
-                    lowest[here] = min(lowest[here], reached[need])
-            else:
-                path.pop()
-                if path:
-                    above = path[-1][0]
-                    lowest[above] = min(lowest[above], lowest[here])
-                if lowest[here] == reached[here]:
-                    found.append(_pop_until(here, unfinished))
-                    finished.update(found[-1])
-    return found
+
+def needs(derivations: Derivations[N], head: N) -> Iterator[N]:
+    """What the derivations of a tuple use, one after the other."""
+    return (need for body in derivations.get(head, ()) for need in body)
 
 
 def cycle(derivations: Derivations[N], component: Sequence[N]) -> list[N]:
@@ -53,7 +30,7 @@ def cycle(derivations: Derivations[N], component: Sequence[N]) -> list[N]:
     step: dict[N, N] = {}
     here = component[0]
     while here not in step:
-        following = next((need for need in _bodies(derivations, here) if need in inside), None)
+        following = next((need for need in needs(derivations, here) if need in inside), None)
         if following is None:
             return []
         step[here] = following
@@ -64,15 +41,32 @@ def cycle(derivations: Derivations[N], component: Sequence[N]) -> list[N]:
     return around
 
 
-def _pop_until(last: N, stack: list[N]) -> list[N]:
-    popped = [stack.pop()]
-    while popped[-1] != last:
-        popped.append(stack.pop())
-    return popped
+def founded(derivations: Iterable[tuple[N, Collection[N]]], leaves: Iterable[N]) -> set[N]:
+    """What follows from the leaves, and these: a head does once all that one of its derivations needs does.
 
-
-def _bodies(derivations: Derivations[N], head: N) -> Iterator[N]:
-    return iter([need for body in derivations.get(head, ()) for need in body])
+    What only supports itself around a cycle is not among it. Needs come without repetition.
+    """
+    found: set[N] = set()
+    ready = list(leaves)
+    missing: list[int] = []
+    heads: list[N] = []
+    users: dict[N, list[int]] = {}
+    for number, (head, body) in enumerate(derivations):
+        heads.append(head)
+        missing.append(len(body))
+        for need in body:
+            users.setdefault(need, []).append(number)
+        if not body:
+            ready.append(head)
+    while ready:
+        node = ready.pop()
+        if node not in found:
+            found.add(node)
+            for number in users.get(node, ()):
+                missing[number] -= 1
+                if not missing[number]:
+                    ready.append(heads[number])
+    return found
 
 
 A = TypeVar("A")

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Generic, TypeVar
 
-from whence.algebra.derivations import Derivations
+from whence.algebra.derivations import Derivations, needs
+from whence.model.graphs import reached
 
 N = TypeVar("N", bound=Hashable)
 
@@ -70,19 +71,8 @@ class DepthFirstOrder(Generic[N]):
 
 def leaf_order(derivations: Derivations[N], roots: Iterable[N]) -> list[N]:
     """The same for any program: leaves as a depth-first walk down the derivations of the roots first meets them."""
-    visited: set[N] = set()
-    leaves: list[N] = []
-    todo = list(roots)[::-1]
-    while todo:
-        node = todo.pop()
-        if node in visited:
-            continue
-        visited.add(node)
-        if node in derivations:
-            todo.extend([need for body in derivations[node] for need in body][::-1])
-        else:
-            leaves.append(node)
-    return leaves
+    met = reached([*roots][::-1], lambda head: [*needs(derivations, head)][::-1])
+    return [node for node in met if node not in derivations]
 
 
 def _traverse(outgoing: Mapping[N, Mapping[int, N]], starts: Iterable[N]) -> Iterator[int]:

@@ -8,9 +8,10 @@ from enum import Enum
 from functools import cached_property
 
 from whence.analysis.typed_rules import TypedRule
+from whence.model import graphs
 from whence.model.program import Program
 from whence.model.rules import Atom, Negation, Rule
-from whence.model.schema import relation_named
+from whence.model.schema import Relation, relation_named
 from whence.model.terms import Aggregate
 
 
@@ -59,52 +60,10 @@ def _edges(rule: Rule) -> Iterator[Edge]:
 
 
 def strongly_connected(graph: Graph) -> tuple[tuple[str, ...], ...]:
-    """Tarjan's components: each after those it depends on, its relations in the order of the program.
-
-    The walk keeps its own stack, because a chain of views can be deeper than Python's.
-    """
+    """Each component after those it depends on, its relations in the order of the program."""
     position = {relation: i for i, relation in enumerate(graph.relations)}
-    reached: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    open_relations: list[str] = []
-    is_open: set[str] = set()
-    found: list[tuple[str, ...]] = []
-
-    for root in graph.relations:
-        path = [] if root in reached else [(root, _targets(graph.edges[root]))]
-        while path:
-            here, targets = path[-1]
-            if here not in reached:
-                reached[here] = lowest[here] = len(reached)
-                open_relations.append(here)
-                is_open.add(here)
-            for target in targets:
-                if target not in reached:
-                    path.append((target, _targets(graph.edges[target])))
-                    break
-                if target in is_open:
-                    lowest[here] = min(lowest[here], reached[target])
-            else:
-                path.pop()
-                if path:
-                    above = path[-1][0]
-                    lowest[above] = min(lowest[above], lowest[here])
-                if lowest[here] == reached[here]:
-                    component = _pop_until(here, open_relations)
-                    is_open.difference_update(component)
-                    found.append(tuple(sorted(component, key=position.__getitem__)))
-    return tuple(found)
-
-
-def _pop_until(last: str, stack: list[str]) -> list[str]:
-    popped = [stack.pop()]
-    while popped[-1] != last:
-        popped.append(stack.pop())
-    return popped
-
-
-def _targets(edges: Iterable[Edge]) -> Iterator[str]:
-    return iter([edge.target for edge in edges])
+    found = graphs.strongly_connected(graph.relations, lambda name: (edge.target for edge in graph.edges[name]))
+    return tuple(tuple(sorted(component, key=position.__getitem__)) for component in found)
 
 
 # With these, one more row can only improve a value; every other aggregate moves both ways.
@@ -171,6 +130,18 @@ def _component(relations: tuple[str, ...], rules: tuple[Rule, ...], graph: Graph
         aggregated=frozenset(rule.head.relation for rule in rules if rule.aggregates),
         reasons=tuple(dict.fromkeys(nonlinear + nonmonotone)),
     )
+
+
+def owing_bags(components: Iterable[Component], relations: Mapping[str, Relation]) -> frozenset[str]:
+    """The bags whose rows can be there less than zero times: those that rules take from, and bags made from such."""
+    found: set[str] = set()
+    for component in components:
+        for rule in component.rules:
+            name = rule.head.relation
+            joined = (literal.relation for literal in rule.body if isinstance(literal, Atom))
+            if not relations[name].distinct and not rule.aggregates and (rule.sign < 0 or not found.isdisjoint(joined)):
+                found.add(name)
+    return frozenset(found)
 
 
 def _nonlinear(rules: tuple[Rule, ...], members: frozenset[str]) -> Iterator[str]:

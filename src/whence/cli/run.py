@@ -249,15 +249,17 @@ def apply_changes(db: Database, script: SourceText, shown: Sequence[Relation], r
 
 
 def _chosen(db: Database, names: Sequence[str]) -> list[Relation]:
-    relations = db.catalog().relations
-    folded = {name.lower(): relation for name, relation in relations.items()}
-    for name in names:
-        if name.lower() not in folded:
+    catalog = db.catalog()
+    found: list[Relation] = []
+    for name in dict.fromkeys(names):
+        relation = catalog.find(name)
+        if relation is None:
             raise UnknownNameError(
                 f"the program has no view or table {name!r}",
-                hint=did_you_mean(name, relations) or f"it has {', '.join(relations)}",
+                hint=did_you_mean(name, catalog.relations) or f"it has {', '.join(catalog.relations)}",
             )
-    return [folded[name.lower()] for name in dict.fromkeys(names)]
+        found.append(relation)
+    return found
 
 
 def _report(options: argparse.Namespace) -> Report:

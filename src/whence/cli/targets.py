@@ -119,7 +119,7 @@ def snapshot(directory: Path) -> Database:
 def relation_of(db: Database, name: str) -> Relation:
     """The table or view of that name; letter case does not matter."""
     relations = db.catalog().relations
-    found = next((relation for known, relation in relations.items() if known.lower() == name.lower()), None)
+    found = db.catalog().find(name)
     if found is None:
         raise UnknownNameError(
             f"there is no relation {name!r}",

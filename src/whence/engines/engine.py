@@ -104,11 +104,10 @@ class Dependents(NamedTuple):
 
 
 class Evidence(Protocol):
-    @property
-    def analysis(self) -> Analysis: ...
+    """What those who keep no derivations say of them is said here."""
 
-    @property
-    def functions(self) -> Functions: ...
+    analysis: Analysis
+    functions: Functions
 
     def contents(self, relation: str) -> Contents: ...
 
@@ -119,24 +118,28 @@ class Evidence(Protocol):
     def statistics(self) -> Statistics:
         """What planning may know of the rows, without a pass over them."""
 
-    def live(self, relation: str, row: Row) -> Sequence[Derivation]:
+    def live(self, relation: str, row: Row) -> Sequence[Derivation]:  # noqa: ARG002 - there is none of any
         """The derivations by which the engine holds a row of a recursive view, if it keeps any: one, or one for each
         min and max. To follow them from row to row always ends in rows from below.
         """
+        return ()
 
-    def stored(self, relation: str, row: Row) -> Sequence[Derivation] | None:
+    def stored(self, relation: str, row: Row) -> Sequence[Derivation] | None:  # noqa: ARG002 - likewise
         """Every derivation of a row, where the engine keeps them all; else None."""
+        return None
 
     def bases(self, facts: Sequence[tuple[str, Row]]) -> Sequence[Mapping[str, Readable] | None]:
         """For each row of a recursive view, rows from below that suffice for it; None where the engine keeps none.
 
         They are all that there is of the relations that the component joins.
         """
+        return [None] * len(facts)
 
-    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> Dependents | None:
+    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> Dependents | None:  # noqa: ARG002
         """The rows of a component that have a derivation in which one of these rows takes part, which it reads; None
         where the engine cannot follow all derivations at once.
         """
+        return None
 
     def gather(self, look: Callable[[], T]) -> T:
         """What `look` finds. Rows may have to be fetched first; then it is called again, and must not mind.

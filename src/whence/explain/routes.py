@@ -17,9 +17,9 @@ from whence.incremental.plan import Compute, Filter, Flip, Missing, Pattern, Pla
 from whence.incremental.planner import make_plan
 from whence.lang.datalog.write import term_text
 from whence.model.program import Functions
-from whence.model.rules import Atom, Comparison, Condition, Negation, Rule, literal_variables
+from whence.model.rules import Atom, Comparison, Condition, Negation, Rule, literal_terms
 from whence.model.schema import Relation
-from whence.model.terms import Term, Variable, variables
+from whence.model.terms import Term, Variable, variable_names
 from whence.planning.statistics import Statistics
 
 
@@ -169,10 +169,10 @@ class _Tables:
         waiting = [literal for literal in rule.body if isinstance(literal, Comparison | Condition)]
         if trigger == layout.NOTHING:
             route = Route(f"to derive {rule.head.relation} again")
-            bound = {variable.name for term in rule.head.terms for variable in variables(term)}
+            bound = variable_names(rule.head.terms)
         else:
             route = Route(f"when {names[atoms[trigger]]} changes")
-            bound = {variable.name for variable in literal_variables(rule.body[atoms[trigger]])}
+            bound = variable_names(literal_terms(rule.body[atoms[trigger]]))
         self._keep(route, waiting, bound)
         first = int(self._rules.plans[plan, layout.PLAN_STEP])
         for step in range(first, first + int(self._rules.plans[plan, layout.PLAN_STEPS])):
@@ -184,7 +184,7 @@ class _Tables:
             positions = self._positions(int(self._rules.steps[step, layout.STEP_INDEX]), atom.relation)
             keys = {position: term_text(atom.terms[position]) for position in positions}
             route.look_up(names[literal], self._relations[atom.relation], keys)
-            bound |= {variable.name for variable in literal_variables(atom)}
+            bound |= variable_names(atom.terms)
             self._keep(route, waiting, bound)
         return route
 
@@ -197,6 +197,6 @@ class _Tables:
     def _keep(self, route: Route, waiting: list[Comparison | Condition], bound: set[str]) -> None:
         """Conditions are tested as soon as their variables have values."""
         for literal in list(waiting):
-            if all(variable.name in bound for variable in literal_variables(literal)):
+            if variable_names(literal_terms(literal)) <= bound:
                 route.steps.append(f"keep if {term_text(condition_term(literal), 0)}")
                 waiting.remove(literal)

@@ -84,7 +84,8 @@ def _add_interval(start: Any, months: int, days: int, microseconds: int) -> Any:
         raise _out_of_calendar(f"{shown(moved)} + {microseconds} microseconds") from None
 
 
-_TRUNCATIONS: dict[str, Callable[[datetime.datetime], datetime.datetime]] = {
+# The units of date_trunc, and other names of some.
+TRUNCATIONS: dict[str, Callable[[datetime.datetime], datetime.datetime]] = {
     "year": lambda moment: midnight(moment.replace(month=1, day=1)),
     "quarter": lambda moment: midnight(moment.replace(month=moment.month - (moment.month - 1) % 3, day=1)),
     "month": lambda moment: midnight(moment.replace(day=1)),
@@ -96,12 +97,12 @@ _TRUNCATIONS: dict[str, Callable[[datetime.datetime], datetime.datetime]] = {
     "millisecond": lambda moment: moment.replace(microsecond=moment.microsecond // 1000 * 1000),
     "microsecond": lambda moment: moment,
 }
-_SPELLINGS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
+SPELLINGS = {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
 
 
 def _truncation(unit: str) -> Callable[[datetime.datetime], datetime.datetime] | None:
     name = unit.lower()
-    return _TRUNCATIONS.get(_SPELLINGS.get(name, name))
+    return TRUNCATIONS.get(SPELLINGS.get(name, name))
 
 
 def _resolve_date_trunc(call: Call, types: tuple[Type, ...]) -> Resolved:
@@ -111,7 +112,7 @@ def _resolve_date_trunc(call: Call, types: tuple[Type, ...]) -> Resolved:
         raise TypeMismatchError(
             f"date_trunc() knows no unit {shown(unit.value)}",
             span=unit.span or call.span,
-            hint=did_you_mean(str(unit.value), _TRUNCATIONS) or f"one of {', '.join(_TRUNCATIONS)}",
+            hint=did_you_mean(str(unit.value), TRUNCATIONS) or f"one of {', '.join(TRUNCATIONS)}",
         )
     return resolved
 
@@ -119,7 +120,7 @@ def _resolve_date_trunc(call: Call, types: tuple[Type, ...]) -> Resolved:
 def _date_trunc(unit: str, moment: datetime.datetime) -> datetime.datetime:
     truncate = _truncation(unit)
     if truncate is None:
-        raise EvaluationError(f"date_trunc() knows no unit {shown(unit)}", hint=f"one of {', '.join(_TRUNCATIONS)}")
+        raise EvaluationError(f"date_trunc() knows no unit {shown(unit)}", hint=f"one of {', '.join(TRUNCATIONS)}")
     return truncate(moment)
 
 

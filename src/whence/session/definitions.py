@@ -11,6 +11,7 @@ from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.comparisons import Pairings
 from whence.analysis.existence import with_existence_tests
 from whence.errors import DataError, UnknownNameError, did_you_mean
+from whence.model.graphs import reached
 from whence.model.program import Catalog, Functions, Program, Signature
 from whence.model.rules import Rule
 from whence.model.schema import Relation, is_auxiliary, owner
@@ -108,13 +109,7 @@ class Definitions:
 
     def below(self, names: set[str]) -> set[str]:
         """The relations and all that they read, directly or not, by the names that users know."""
-        todo, seen = list(names), set(names)
-        while todo:
-            for rule in self.rules_of(todo.pop()):
-                new = {owner(read) for read in rule.reads} - seen
-                seen |= new
-                todo += new
-        return seen
+        return {*reached(names, lambda name: (owner(read) for rule in self.rules_of(name) for read in rule.reads))}
 
     def calling(self, function: str) -> list[str]:
         """The views that call a function."""

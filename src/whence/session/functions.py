@@ -24,19 +24,17 @@ if TYPE_CHECKING:
     from whence.session.definitions import Definitions
 
 
-class _Missing:
+def _missing(*_: object) -> object:
     """Stands for a function that is known by its signature only."""
-
-    def __call__(self, *_: object) -> object:
-        raise AssertionError("views that call a missing function are not evaluated")
+    raise AssertionError("views that call a missing function are not evaluated")
 
 
 def missing_function(signature: Signature) -> Function:
-    return Function(signature, _Missing())
+    return Function(signature, _missing)
 
 
 def is_missing(function: Function) -> bool:
-    return isinstance(function.python, _Missing)
+    return function.python is _missing
 
 
 class MissingFunctions(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,26 +126,30 @@ class Record:
     batches: Mapping[str, int]
 
 
-class Journal(Protocol):
+class Journal(ABC):
     """Where commits are kept, and the changes of the last versions are read."""
 
     @property
+    @abstractmethod
     def version(self) -> Version:
         """The version of the last commit that is kept."""
 
-    def begin(self, version: Version) -> None:
+    def begin(self, version: Version) -> None:  # noqa: B027 - whatever comes can be kept, unless one says otherwise
         """A commit is about to make this version. Raises where it could not be kept."""
 
+    @abstractmethod
     def append(self, record: Record) -> None:
         """Keep the commit for good. If this raises, `version` tells whether it is kept all the same."""
 
+    @abstractmethod
     def since(self, name: str, version: Version) -> Sequence[Entry]:
         """The entries of a relation after a version, oldest first. Raises where some of them have been dropped."""
 
-    def compact(self) -> None:
+    def compact(self) -> None:  # noqa: B027 - not every journal has files, or has to care for them
         """Rows have been committed: where much has come together, write it down in less. Does not raise."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:  # noqa: B027 - nor anything to let go of
+        """Let go of what is kept outside of this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,20 +173,18 @@ class State:
     timestamp: datetime.datetime | None = None
 
 
-class MemoryJournal:
+class MemoryJournal(Journal):
     """The journal of a database that nobody keeps: entries per relation, oldest first, for the last versions."""
 
+    version = Version(0)
+
     def __init__(self, keep_versions: int = KEEP_VERSIONS) -> None:
-        self.version = Version(0)
         self._keep_versions = keep_versions
         self._entries: dict[str, deque[Entry]] = {}
         # Every relation's entries together, as they came: what is to be dropped next.
         self._order: deque[tuple[Version, str]] = deque()
         # The version of the newest entry that was dropped, per relation.
         self._dropped: dict[str, Version] = {}
-
-    def begin(self, version: Version) -> None:
-        """Whatever comes can be kept."""
 
     def append(self, record: Record) -> None:
         if record.after is not record.before:
@@ -203,12 +206,6 @@ class MemoryJournal:
     def since(self, name: str, version: Version) -> Sequence[Entry]:
         check_kept(name, version, self._dropped.get(name, Version(0)), self._keep_versions)
         return [entry for entry in self._entries.get(name, ()) if entry.version > version]
-
-    def compact(self) -> None:
-        """There are no files."""
-
-    def close(self) -> None:
-        """Nor anything to let go of."""
 
 
 class Made(NamedTuple):

@@ -44,11 +44,14 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
         case Drop():
             return _drop(session, statement)
         case InsertValues(relation=name, rows=rows):
-            return _insert(session, name, list(rows))
+            relation = session.definitions.table(name)
+            draft = session.draft()
+            draft.table(relation).insert(read_rows(list(rows), relation))
+            return session.commit(draft)
         case InsertQuery(relation=name, query=query):
             return session.commit(_inserting(session, session.definitions.table(name), _answer(session, query)))
-        case DeleteWhere():
-            return _delete(session, statement)
+        case DeleteWhere(relation=name, query=query):
+            return session.commit(_removing(session, session.definitions.table(name), _answer(session, query)))
     assert_never(statement)
 
 
@@ -149,15 +152,3 @@ def _drop(session: Session, statement: Drop) -> Commit | None:
             hint="drop what uses it first",
         )
     return session.define(session.definitions.without(found.name))
-
-
-def _insert(session: Session, name: str, rows: list[Row]) -> Commit:
-    relation = session.definitions.table(name)
-    draft = session.draft()
-    draft.table(relation).insert(read_rows(rows, relation))
-    return session.commit(draft)
-
-
-def _delete(session: Session, statement: DeleteWhere) -> Commit:
-    relation = session.definitions.table(statement.relation)
-    return session.commit(_removing(session, relation, _answer(session, statement.query)))

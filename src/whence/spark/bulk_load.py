@@ -11,18 +11,17 @@ from pyspark.sql import Column, DataFrame
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta
 from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
-from whence.errors import DataError, UnsupportedError, WhenceError
+from whence.errors import DataError, UnsupportedError
 from whence.functions.types import fits
 from whence.model.schema import Relation
 from whence.model.types import DOUBLE, Row
 from whence.model.updates import Update
 from whence.session.draft import Draft, TableContents
-from whence.session.functions import parse_type
 from whence.session.lifetimes import Clock
 from whence.sources.rows import column_positions, listed, row_text
 from whence.spark.home import StorageHome
 from whence.spark.lifetimes import is_late
-from whence.spark.sessions import zoneless
+from whence.spark.sessions import type_of, zoneless
 
 # Up to so many rows of a frame are taken one by one.
 TAKEN_AS_ROWS = 20_000
@@ -119,11 +118,8 @@ class BulkChecks:
         picked: list[Column] = []
         for at, (position, column) in enumerate(zip(positions, relation.columns, strict=True)):
             field = frame.schema.fields[position]
-            try:
-                is_fit = fits(parse_type(field.dataType.simpleString()), column.type)
-            except WhenceError:
-                is_fit = False
-            if not is_fit:
+            source = type_of(field)
+            if source is None or not fits(source, column.type):
                 raise DataError(
                     f"column {column.name!r} of {relation.name!r} must be {column.type}, and the DataFrame has "
                     f"{field.dataType.simpleString().upper()}",
@@ -143,9 +139,7 @@ class BulkChecks:
             if not column.nullable:
                 wrong |= value.isNull()
             if column.type == DOUBLE:
-                wrong |= functions.coalesce(
-                    functions.isnan(value) | (functions.abs(value) == float("inf")), functions.lit(False)
-                )
+                wrong |= is_no_number(value)
         for row in self._first(frame.where(wrong), relation):
             bad = next(
                 column
@@ -176,6 +170,11 @@ class BulkChecks:
     def _delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
         kept = self._home.keep(relation.name, rows)
         return FrameDelta(relation, kept, self._home.rows(kept), kept)
+
+
+def is_no_number(value: Column) -> Column:
+    """Whether a DOUBLE is NaN or infinite, which is no value here."""
+    return functions.coalesce(functions.isnan(value) | (functions.abs(value) == float("inf")), functions.lit(False))
 
 
 def rows_tell_all(relation: Relation) -> bool:

@@ -22,7 +22,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, Version
 from whence.session.definitions import Definitions, renewed
-from whence.session.journal import Entry, Made, Record, State, TableState, derive
+from whence.session.journal import Entry, Journal, Made, Record, State, TableState, derive
 from whence.session.lifetimes import Lifetimes
 from whence.session.session import Session
 from whence.spark.bulk_load import BulkChecks
@@ -71,7 +71,7 @@ class ChangedRelations:
         self._changed.update((name, None) for name in names if name in self._shown)
 
 
-class ClusterJournal:
+class ClusterJournal(Journal):
     """Keeps commits in storage, and says what has changed since it was last asked."""
 
     def __init__(self, storage: Storage, home: StorageHome, engine: SparkEngine, definitions: Definitions) -> None:
@@ -83,9 +83,6 @@ class ClusterJournal:
     @property
     def version(self) -> Version:
         return self._storage.current.version
-
-    def begin(self, version: Version) -> None:
-        """Whether storage takes it is seen when it is written."""
 
     def append(self, record: Record) -> None:
         try:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, SparkSession
-from pyspark.sql.types import ArrayType, DataType, TimestampType
+from pyspark.sql.types import ArrayType, DataType, StructField, TimestampType
 
-from whence.errors import StateError
+from whence.errors import StateError, WhenceError
+from whence.model.types import Type
+from whence.session.functions import parse_type
 
 # What a session needs to say the same as every other engine.
 SETTINGS = {
@@ -35,6 +37,14 @@ def check_running(spark: SparkSession) -> None:
             "the SparkSession is stopped",
             hint="make another one, and connect() with that; a database in a directory has all that was committed",
         )
+
+
+def type_of(field: StructField) -> Type | None:
+    """The type of a column in whence's terms, if it has such a type."""
+    try:
+        return parse_type(field.dataType.simpleString())
+    except WhenceError:
+        return None
 
 
 def zoneless(value: Column, kind: DataType) -> Column:

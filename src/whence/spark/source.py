@@ -27,7 +27,7 @@ from whence.model.updates import Version
 from whence.session.contents import changes_table
 from whence.session.journal import Entry, changes
 from whence.sources.rows import zoneless
-from whence.storage.files.commits import COMMITS, commit_number, read_commit, read_current, read_logs
+from whence.storage.files.commits import commit_numbers, read_commit, read_current, read_logs
 from whence.storage.files.feeds import COUNT
 from whence.storage.files.files import Files, open_files
 from whence.storage.files.manifest import Log, Manifest, Segment
@@ -73,24 +73,21 @@ class DatabaseFiles:
         """The version of the last commit."""
 
         def read() -> int:
-            numbers = self._numbers()
+            numbers = commit_numbers(self.files)
             if not numbers:
                 raise StateError(f"there is no database in {self._root}", hint="it has to be made first")
             return read_commit(self.files, max(numbers)).header.version
 
         return self._again(read)
 
-    def _numbers(self) -> list[int]:
-        return [number for entry in self.files.entries(COMMITS) if (number := commit_number(entry.name)) is not None]
-
     def _again(self, read: Callable[[], Answer]) -> Answer:
         """Read until no file has vanished under the reader's eyes."""
         for _ in range(TRIES):
-            before = self._numbers()
+            before = commit_numbers(self.files)
             try:
                 return read()
             except StateError:
-                if self._numbers() == before:
+                if commit_numbers(self.files) == before:
                     raise
         return read()
 

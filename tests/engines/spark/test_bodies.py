@@ -17,6 +17,7 @@ from whence.engines.spark.bodies import JoinStart, bindings
 from whence.engines.spark.types import values_from_arrow
 from whence.model.program import Function, Functions, Signature
 from whence.model.rules import Atom, Negation
+from whence.model.terms import Variable
 from whence.model.types import BIGINT, Row
 
 TABLES = """
@@ -86,7 +87,7 @@ def test_variables_that_differ_in_case_only(spark: SparkSession) -> None:
     (rule,) = analysis.program.rules
     frame = frame_of(spark, analysis.relations["a"], {(1, 2): 1})
     found = bindings(typed_rule(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS)
-    assert found.frame.select(found.variable("x"), found.variable("X")).collect() == [(1, 2)]
+    assert found.frame.select(found.column(Variable("x")), found.column(Variable("X"))).collect() == [(1, 2)]
 
 
 def test_frames_carry_any_columns_along(spark: SparkSession) -> None:
@@ -106,7 +107,9 @@ def test_starting_from_values(spark: SparkSession) -> None:
     wanted = spark.createDataFrame([(None, None), (1, 3), (2, 5)], "x INT, z INT")
     start = JoinStart(bound=("x", "z"), given=wanted)
     found = bindings(typed_rule(rule, analysis.relations, SIGNATURES), {0: frame}, {}, FUNCTIONS, start)
-    rows = found.frame.select(found.variable("x"), found.variable("y"), found.variable("z")).collect()
+    rows = found.frame.select(
+        found.column(Variable("x")), found.column(Variable("y")), found.column(Variable("z"))
+    ).collect()
     assert {tuple(row) for row in rows} == {(None, 1, None), (1, 2, 3)}
 
 
@@ -130,6 +133,6 @@ def test_starting_from_a_negation(spark: SparkSession, negation: str, expected: 
     found = bindings(
         typed_rule(rule, relations, SIGNATURES), {0: frame}, {1: there}, FUNCTIONS, JoinStart(first=1, given=gone)
     )
-    rows = found.frame.select(found.variable("x"), found.variable("y")).collect()
+    rows = found.frame.select(found.column(Variable("x")), found.column(Variable("y"))).collect()
     assert {tuple(row) for row in rows} == expected
     assert len(rows) == len(expected)

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from tests.engines.local.recursive_programs import FUNCTIONS, TABLES, random_update
+from tests.explain.proofs.checker import Checker
 from tests.explain.proofs.worlds import LIMITS, counted_engine, recursive_engine
 from whence.analysis.analyze import Analysis
 from whence.engines.local.engine import LocalEngine
@@ -14,7 +15,6 @@ from whence.errors import ConvergenceError, EvaluationError
 from whence.explain.hypothetical.contents import Supposed
 from whence.explain.hypothetical.history import proof_supposing
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.prover import prove
 from whence.model.program import Functions
 from whence.model.types import Row

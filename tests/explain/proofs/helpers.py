@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tests.explain.proofs.checker import Checker
 from whence.database.database import Database
-from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.proof import Proof
 from whence.model.types import Row
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 import whence
+from tests.explain.proofs.checker import Checker, FalseStepError
 from tests.explain.proofs.helpers import session
 from whence.database.database import Database
 from whence.engines.engine import Derivation
-from whence.explain.proofs.checker import Checker, FalseStepError
 from whence.explain.proofs.reasons import Fact, Reason, ReasonKind
 
 RULES = """

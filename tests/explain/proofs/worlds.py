@@ -7,12 +7,12 @@ from random import Random
 
 from tests.engines.local.counting_programs import Generator, random_value
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
+from tests.explain.proofs.checker import Checker
 from whence.analysis.analyze import Analysis
 from whence.analysis.limits import RecursionLimits as Rounds
 from whence.engines.local.engine import LocalEngine
 from whence.errors import ConvergenceError, EvaluationError
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.checker import Checker
 from whence.explain.proofs.prover import Steps, prove
 from whence.explain.proofs.reasons import Fact, ProofLimits
 from whence.lab.strategies import STRATEGIES

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from whence.lab.workloads.sensors import SensorGrid, sensor_field, trigger_flips
+from benchmarks.regions import trigger_flips
+from whence.lab.workloads.sensors import SensorGrid, sensor_field
 
 
 def test_the_default_is_the_field_of_the_papers() -> None:

@@ -32,9 +32,6 @@ class Bindings:
     frame: DataFrame
     terms: ColumnTerms
 
-    def variable(self, name: str) -> Column:
-        return self.terms.column(Variable(name))
-
     def column(self, term: Term, target: Type | None = None) -> Column:
         """The term's value for every binding, converted to `target` where that is another type."""
         return self.terms.column(term, target)

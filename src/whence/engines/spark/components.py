@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,6 +14,7 @@ from whence.engines.spark.metrics import SparkWork
 from whence.engines.spark.pages import Paging
 from whence.engines.spark.registry import Appended, ChangedState, FrameHome, Registry, StateChange
 from whence.engines.spark.types import rows_from_arrow
+from whence.model.program import Functions
 from whence.model.schema import Relation
 from whence.model.updates import Delta, Update
 
@@ -63,29 +64,37 @@ class Cluster:
     work: SparkWork
 
 
-class SparkComponent(Protocol):
+class SparkComponent(ABC):
     """`own` are the states that the component keeps, `states` those and the ones that it reads.
 
     Rows that are missing in memory make a try worthless; the states know which ones.
     """
 
-    component: Component
     own: list[str]
     states: list[str]
     # Why every change goes to the cluster; None if it need not.
-    refusal: str | None
+    refusal: str | None = None
     # The strategy, in words.
     kept_by: str
 
+    def __init__(self, component: Component, relations: Mapping[str, Relation], functions: Functions) -> None:
+        self.component = component
+        self._relations = relations
+        self._functions = functions
+
+    @abstractmethod
     def try_build(self) -> Effects:
         """The component from scratch, in the driver."""
 
+    @abstractmethod
     def try_change(self, inputs: Mapping[str, Delta]) -> Effects:
         """What follows when the relations it reads change like this, in the driver."""
 
-    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:
+    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:  # noqa: ARG002
         """The same on the cluster; None if the component is better derived from scratch."""
+        return None
 
+    @abstractmethod
     def derive(self, frames: Mapping[str, DataFrame]) -> DerivedFrames:
         """The component from scratch, on the cluster."""
 

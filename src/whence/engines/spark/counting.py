@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 
 from whence.analysis.components import Component
 from whence.engines.spark.bodies import JoinStart
-from whence.engines.spark.components import Cluster, DerivedFrames, Effects
+from whence.engines.spark.components import DerivedFrames, Effects, SparkComponent
 from whence.engines.spark.payloads import Totals, totals_payload
 from whence.engines.spark.registry import ChangedState, Registry, RegistryStatistics, StateChange, readable
 from whence.engines.spark.state import AnnotatedRows, CountedRows
@@ -142,10 +142,9 @@ def _remaining(copies: Mapping[Any, int], change: Mapping[Any, int]) -> bool:
     )
 
 
-class CountingPlan:
+class CountingPlan(SparkComponent):
     """One relation and its rules. A try that misses rows changes nothing, and is made again when they are there."""
 
-    refusal: str | None = None
     kept_by = "counting: every row carries the number of its derivations"
 
     def __init__(
@@ -155,9 +154,7 @@ class CountingPlan:
         functions: Functions,
         registry: Registry,
     ) -> None:
-        self.component = component
-        self._relations = relations
-        self._functions = functions
+        super().__init__(component, relations, functions)
         self._registry = registry
         (self._name,) = component.relations
         relation = relations[self._name]
@@ -185,9 +182,6 @@ class CountingPlan:
         for rule in self._rules:
             rule.apply(inputs)
         return self._followed(self._view.outcome())
-
-    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:  # noqa: ARG002
-        return None
 
     def derive(self, frames: Mapping[str, DataFrame]) -> DerivedFrames:
         start = JoinStart(statistics=RegistryStatistics(self._registry))

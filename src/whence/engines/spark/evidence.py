@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 import pyarrow as pa
 import pyspark.sql.functions as F
 
-from whence.engines.engine import Derivation, Rows, RowsMissingError, T
+from whence.engines.engine import Contents, Evidence, RowsMissingError, T
 from whence.engines.spark.fetch import LISTED
 from whence.engines.spark.native.columns import literal
 from whence.engines.spark.pages import TooLargeError
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _NO_IDS = {UNKNOWN, UNPROVED}
 
 
-class SparkEvidence:
+class SparkEvidence(Evidence):
     """Looking is trying: what is missing in memory is fetched together, and then looked at again."""
 
     def __init__(self, engine: SparkEngine, analysis: Analysis, functions: Functions) -> None:
@@ -55,8 +55,9 @@ class SparkEvidence:
         # Whether what is missing is fetched on the spot: what several looks miss together may be too much.
         self._one_by_one = False
 
-    def contents(self, relation: str) -> SparkContents:
-        return SparkContents(self._engine, relation)
+    def contents(self, relation: str) -> Contents:
+        """What is not in memory seems not to be there until it has been gathered."""
+        return readable(self._engine.registry[relation], self._engine.relation(relation))
 
     def lookup(self, relation: str) -> Literal["index", "scan", "fetch"]:  # noqa: ARG002 - all are on the cluster
         return "fetch"
@@ -64,12 +65,6 @@ class SparkEvidence:
     @property
     def statistics(self) -> Statistics:
         return self._engine.statistics()
-
-    def live(self, relation: str, row: Row) -> Sequence[Derivation]:  # noqa: ARG002 - supports are flat here
-        return ()
-
-    def stored(self, relation: str, row: Row) -> None:  # noqa: ARG002 - derivations are not kept
-        return None
 
     def bases(self, facts: Sequence[tuple[str, Row]]) -> list[Mapping[str, Store] | None]:
         supports = self.gather(lambda: [self._support(*fact) for fact in facts])
@@ -88,9 +83,6 @@ class SparkEvidence:
         state = self._engine.registry[relation]
         support = state.get(row) if isinstance(state, Supported) and relation in self._joined else None
         return () if support is None or not _NO_IDS.isdisjoint(support) else support
-
-    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> None:  # noqa: ARG002 - by rows
-        return None
 
     def gather(self, look: Callable[[], T]) -> T:
         try:
@@ -180,17 +172,6 @@ def _joined(component: Component) -> list[str]:
 
 def _numbered(rows: Mapping[int, Sequence[Row]], support: Support) -> dict[Row, int]:
     return {row: 1 for identity in support for row in rows.get(identity, ())}
-
-
-class SparkContents:
-    """A relation on the cluster. What is not in memory seems not to be there until it has been gathered."""
-
-    def __init__(self, engine: SparkEngine, name: str) -> None:
-        self._state = readable(engine.registry[name], engine.relation(name))
-        self.matching, self.matching_all = self._state.matching, self._state.matching_all
-
-    def count(self, row: Row) -> int:
-        return self._state.counts.get(row, 0)
 
 
 class RelationRows(Mapping[Row, int]):

@@ -42,18 +42,14 @@ class Fetcher:
         if not questions:
             return
         if len(questions) == 1:
-            answers = [_run(questions[0].frame)]
+            answers = [questions[0].frame.toArrow()]
         else:
             named = inheritable_thread_target(self._spark)
             with ThreadPoolExecutor(max_workers=8) as threads:
-                running = [threads.submit(named(partial(_run, q.frame))) for q in questions]
+                running = [threads.submit(named(q.frame.toArrow)) for q in questions]
                 answers = [each.result() for each in running]
         for question, answer in zip(questions, answers, strict=True):
             question.receive(answer)
-
-
-def _run(frame: DataFrame) -> pa.Table:
-    return frame.toArrow()
 
 
 def page_question(

@@ -93,14 +93,14 @@ class KnownPage:
 class Base(Generic[P]):
     """The rows of a relation as the last compaction left them, as far as they are in memory."""
 
-    def __init__(self, width: int, segments: Segments[P] | None, paging: Paging) -> None:
-        self.segments = segments
+    def __init__(self, width: int, paging: Paging) -> None:
+        self.segments: Segments[P] | None = None
         self._paging = paging
         self._all = tuple(range(width))
         self._pages: dict[tuple[int, ...], dict[Key, Rows[P]]] = {}
         self._rows_in_pages = 0
         # Every row there is, once they are in memory, and these by key.
-        self._whole: Rows[P] | None = {} if segments is None else None
+        self._whole: Rows[P] | None = {}
         self._indexes: dict[tuple[int, ...], dict[Key, Rows[P]]] = {}
         self._wanted: dict[tuple[int, ...], dict[Key, None]] = {}
         # How often something was asked for that is not in memory.

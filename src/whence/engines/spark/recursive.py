@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from whence.analysis.components import Component
 from whence.analysis.limits import RecursionLimits
 from whence.engines.spark.attempt import AttemptedRelation, DriverAttempt, Place, Remembered
-from whence.engines.spark.components import Cluster, DerivedFrames, Effects, small_delta
+from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent, small_delta
 from whence.engines.spark.frames import as_seen
 from whence.engines.spark.pages import TooLargeError
 from whence.engines.spark.payloads import Codec
@@ -50,7 +50,7 @@ FAILING = "its rules fail for values that only the search for derivations comes 
 BUILT_HERE = 20_000
 
 
-class RecursivePlan:
+class RecursivePlan(SparkComponent):
     """Its own states are rows with supports, or with marks in their place where the strategy keeps none."""
 
     def __init__(
@@ -62,9 +62,7 @@ class RecursivePlan:
         limits: RecursionLimits,
         maintenance: str,
     ) -> None:
-        self.component = component
-        self._relations = relations
-        self._functions = functions
+        super().__init__(component, relations, functions)
         self._limits = limits
         self._proved = maintenance not in ("dred", "recompute")
         self.kept_by = STRATEGIES[maintenance]

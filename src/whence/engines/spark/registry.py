@@ -18,7 +18,6 @@ from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportP
 from whence.engines.spark.state import AnnotatedRows, CountedRows, Present
 from whence.engines.spark.supported import Supported
 from whence.engines.spark.types import arrow_frame
-from whence.incremental.store import ProbedRelation
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -76,7 +75,7 @@ class Stored:
 StateChange: TypeAlias = ChangedState | Appended | Replaced
 
 
-def readable(state: State, relation: Relation) -> ProbedRelation:
+def readable(state: State, relation: Relation) -> State | Present:
     """A relation as its readers see it. A set that is kept with the number of its derivations reads as a set."""
     return Present(state) if isinstance(state, CountedRows) and relation.distinct else state
 
@@ -115,17 +114,17 @@ class Registry:
 
     def add_counted(self, name: str, relation: Relation) -> CountedRows:
         self._codecs[name] = Codec(relation, CountPayload(), COUNTS)
-        state = self._states[name] = CountedRows(relation, Base(relation.arity, None, self._paging))
+        state = self._states[name] = CountedRows(relation, Base(relation.arity, self._paging))
         return state
 
     def add_supported(self, name: str, relation: Relation) -> Supported:
         self._codecs[name] = Codec(relation, SupportPayload(), SUPPORTS)
-        state = self._states[name] = Supported(relation, Base(relation.arity, None, self._paging), self._paging)
+        state = self._states[name] = Supported(relation, Base(relation.arity, self._paging), self._paging)
         return state
 
     def add_known(self, name: str, relation: Relation, payload: Payload[Any]) -> AnnotatedRows[Any]:
         self._codecs[name] = Codec(relation, payload, GROUPS)
-        state = self._states[name] = AnnotatedRows(relation, Base(relation.arity, None, self._paging))
+        state = self._states[name] = AnnotatedRows(relation, Base(relation.arity, self._paging))
         return state
 
     def adopt(self, other: Registry, names: Iterable[str]) -> None:

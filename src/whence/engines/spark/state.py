@@ -97,6 +97,9 @@ class Present:
             for rows in found
         ]
 
+    def count(self, row: Row) -> int:
+        return int(self._state.count(row) > 0)
+
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         return dict.fromkeys(self.matching_all(positions, (key,))[0], 1)
 

@@ -12,7 +12,7 @@ from whence.errors import EvaluationError
 from whence.explain.proofs.text import Pattern
 from whence.model.rules import Atom
 from whence.model.schema import Column
-from whence.model.terms import Term, Variable, Wildcard, variables
+from whence.model.terms import Term, Variable, Wildcard, variable_names
 from whence.model.types import Row, Value
 
 Environment: TypeAlias = "dict[str, Value]"
@@ -26,8 +26,8 @@ class AtomCells:
         columns = scope.relations[atom.relation].columns
         self._columns = columns
         self._values = [_cell(term, column, scope) for term, column in zip(atom.terms, columns, strict=True)]
-        self._names = [frozenset(variable.name for variable in variables(term)) for term in atom.terms]
-        self.names = frozenset(names_in(atom))
+        self._names = [frozenset(variable_names([term])) for term in atom.terms]
+        self.names = frozenset(variable_names(atom.terms))
         self._places = {term.name: at for at, term in enumerate(atom.terms) if isinstance(term, Variable)}
 
     def position_of(self, name: str) -> int | None:
@@ -72,10 +72,6 @@ def _cell(term: Term, column: Column, scope: Scope) -> Callable[[Environment], V
     return cell
 
 
-def names_in(atom: Atom) -> set[str]:
-    return {variable.name for term in atom.terms for variable in variables(term)}
-
-
 # The rows that hold a key at some positions.
 Find: TypeAlias = Callable[[tuple[int, ...], Row], Iterable[Row]]
 
@@ -116,7 +112,7 @@ def lookup(atom: Atom, bound: frozenset[str], scope: Scope) -> Lookup:
         if isinstance(term, Variable) and term.name not in bound and term.name not in binds:
             binds[term.name] = (position, term.name, conversion(column.type, scope.types[term.name].type))
             continue
-        is_known = all(variable.name in bound for variable in variables(term))
+        is_known = variable_names([term]) <= bound
         key = scope.compute_for(term, column.type) if is_known else None
         if key is not None:
             known[position] = key

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from whence.algebra.deltas import added
-from whence.analysis.components import Component
-from whence.engines.engine import Contents, Derivation, Evidence, Rows, T
-from whence.explain.proofs.reasons import Fact
+from whence.engines.engine import Contents, Evidence, T
 from whence.explain.proofs.text import Pattern
 from whence.incremental.keyed import Key
 from whence.incremental.store import Store
@@ -86,7 +84,7 @@ def _indexed(rows: Mapping[Row, int], positions: Iterable[int]) -> dict[Row, dic
     return index
 
 
-class Supposed:
+class Supposed(Evidence):
     """What an engine knows, with changes that have not happened."""
 
     def __init__(self, evidence: Evidence, changes: Mapping[str, Delta]) -> None:
@@ -105,18 +103,6 @@ class Supposed:
     @property
     def statistics(self) -> Statistics:
         return self._evidence.statistics
-
-    def live(self, relation: str, row: Row) -> Sequence[Derivation]:  # noqa: ARG002 - those of now
-        return ()
-
-    def stored(self, relation: str, row: Row) -> None:  # noqa: ARG002
-        return None
-
-    def bases(self, facts: Sequence[Fact]) -> Sequence[None]:
-        return [None] * len(facts)
-
-    def dependents_within(self, component: Component, below: Mapping[str, Rows]) -> None:  # noqa: ARG002
-        return None
 
     def gather(self, look: Callable[[], T]) -> T:
         return self._evidence.gather(look)

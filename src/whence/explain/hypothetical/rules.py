@@ -13,13 +13,13 @@ from whence.analysis.scope import Computed, Scope
 from whence.analysis.typed_rules import typed_rule
 from whence.analysis.typing import condition_term
 from whence.errors import EvaluationError
-from whence.explain.hypothetical.atoms import AtomCells, Environment, Lookup, lookup, names_in, only
+from whence.explain.hypothetical.atoms import AtomCells, Environment, Lookup, lookup, only
 from whence.explain.hypothetical.world import Hypothesis
 from whence.explain.proofs.backwards import EXTREMES
 from whence.explain.proofs.reasons import with_names
 from whence.explain.proofs.text import Pattern
 from whence.model.rules import Comparison, Rule
-from whence.model.terms import Aggregate, Term, Variable, variables
+from whence.model.terms import Aggregate, Term, Variable, variable_names, variables
 from whence.model.types import Row
 
 
@@ -58,7 +58,7 @@ class ReadyRule:
         self.scope = Scope(typed, world.functions)
         self.columns = world.relations[rule.head.relation].columns
         self.head = typed.rule.head.terms
-        self.of_head = frozenset(variable.name for term in self.head for variable in variables(term))
+        self.of_head = frozenset(variable_names(self.head))
         self.steps = typed.steps
         self.needs = [frozenset(needs(step)) for step in self.steps]
         self.cells = [AtomCells(step.atom, self.scope) if isinstance(step, Match) else None for step in self.steps]
@@ -149,7 +149,7 @@ class ReadyRule:
     def _lookup(self, at: int, values: Environment) -> Lookup:
         step = self.steps[at]
         assert isinstance(step, Match | Absent)
-        bound = frozenset(name for name in names_in(step.atom) if name in values)
+        bound = frozenset(variable_names(step.atom.terms) & values.keys())
         found = self._lookups.get((at, bound))
         if found is None:
             found = self._lookups[at, bound] = lookup(step.atom, bound, self.scope)
@@ -174,7 +174,7 @@ def _equations(step: Step, scope: Scope) -> Iterator[Equation]:
         case Test(Comparison(op="=", left=left, right=right)):
             for one, other in ((left, right), (right, left)):
                 if isinstance(one, Variable):
-                    needed = frozenset(variable.name for variable in variables(other))
+                    needed = frozenset(variable_names([other]))
                     yield Equation(one.name, needed, scope.compute(other, scope.types[one.name].type))
 
 

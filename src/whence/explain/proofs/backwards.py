@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from whence.analysis.components import Component
+from whence.analysis.components import owing_bags
 from whence.analysis.order import Define
 from whence.analysis.scope import Computed, Conversion, Scope, conversion
 from whence.analysis.typed_rules import TypedRule, typed_rule
@@ -47,7 +47,7 @@ class Backwards:
         self._witnesses: dict[str, tuple[tuple[Matcher, ...], ...]] = {}
         self.sources = _Sources(evidence)
         self.absences = Absences(self.relations, evidence.functions)
-        self._negative = _negative_bags(analysis.components, self.relations)
+        self._negative = owing_bags(analysis.components, self.relations)
 
     def rules(self, relation: str) -> list[Rule]:
         """None for a table."""
@@ -168,18 +168,6 @@ def _plain_at(rule: Rule, position: int) -> Rule:
     terms: list[Term] = list(rule.head.terms)
     terms[position] = aggregate.argument
     return replace(rule, head=replace(rule.head, terms=tuple(terms)))
-
-
-def _negative_bags(components: tuple[Component, ...], relations: Mapping[str, Relation]) -> frozenset[str]:
-    """The bags whose rows can be there less than zero times, because some rule takes away."""
-    found: set[str] = set()
-    for component in components:
-        for rule in component.rules:
-            relation = relations[rule.head.relation]
-            is_negative = rule.sign < 0 or not found.isdisjoint(positive(rule))
-            if is_negative and not relation.distinct and not rule.aggregates:
-                found.add(relation.name)
-    return frozenset(found)
 
 
 class ProvenAbsence(NamedTuple):

@@ -24,6 +24,7 @@ from whence.explain.proofs.reasons import Fact, facts_of
 from whence.incremental.recursive.bests import Bests, Rank
 from whence.incremental.recursive.matcher import BodyMatch, Matcher
 from whence.incremental.store import Store
+from whence.model.graphs import reached
 from whence.model.types import Row, Value
 
 # So many rows are opened together.
@@ -124,14 +125,8 @@ def _pieces(facts: Sequence[Fact]) -> Iterator[Sequence[Fact]]:
 
 def under(proved: Mapping[Fact, tuple[Derivation, ...]], root: Fact) -> dict[Fact, tuple[Derivation, ...]]:
     """The part of what is proved that a row rests on."""
-    found: dict[Fact, tuple[Derivation, ...]] = {}
-    todo = [root]
-    while todo:
-        fact = todo.pop()
-        if fact in proved and fact not in found:
-            found[fact] = proved[fact]
-            todo.extend(chain.from_iterable(map(facts_of, proved[fact])))
-    return found
+    below = reached([root], lambda fact: chain.from_iterable(map(facts_of, proved.get(fact, ()))))
+    return {fact: proved[fact] for fact in below if fact in proved}
 
 
 class Replay:

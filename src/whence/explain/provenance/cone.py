@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
+from whence.algebra.derivations import founded
 from whence.engines.engine import Derivation
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact, Watch, positive
@@ -205,30 +206,9 @@ def _least(bodies: Sequence[tuple[Node, ...]]) -> list[tuple[Node, ...]]:
 
 def derived(cone: Cone, without: Collection[Fact]) -> set[Node]:
     """All that follows from the base rows but some: a derivation holds once all that it needs does."""
-    found: set[Node] = set()
-    ready: list[Node] = [fact for fact in cone.base if fact not in without]
-    waiting: dict[Node, list[_Use]] = {}
-    for head, bodies in cone.derivations.items():
-        for body in bodies:
-            needed = {need for need in body if not isinstance(need, AbsentRow)}
-            if not needed:
-                ready.append(head)
-            use = _Use(head, len(needed))
-            for need in needed:
-                waiting.setdefault(need, []).append(use)
-    while ready:
-        node = ready.pop()
-        if node in found:
-            continue
-        found.add(node)
-        for use in waiting.get(node, ()):
-            use.missing -= 1
-            if not use.missing:
-                ready.append(use.head)
-    return found
-
-
-@dataclass(slots=True)
-class _Use:
-    head: Node
-    missing: int
+    needed = (
+        (head, {need for need in body if not isinstance(need, AbsentRow)})
+        for head, bodies in cone.derivations.items()
+        for body in bodies
+    )
+    return founded(needed, [fact for fact in cone.base if fact not in without])

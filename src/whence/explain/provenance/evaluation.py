@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from whence.algebra.derivations import components, cycle, evaluate
+from whence.algebra.derivations import components, cycle, evaluate, needs
 from whence.algebra.provenance import How, Lineage, Polynomial, Supports, Why
 from whence.algebra.semiring import BOOLEAN, COUNTS, LEVELS, TROPICAL, VITERBI, Security, Semiring
 from whence.errors import DataError, StratificationError, UnsupportedError, did_you_mean, shown
@@ -14,6 +14,7 @@ from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact, facts_of
 from whence.explain.proofs.text import fact_text, relation_name
 from whence.explain.provenance.cone import AbsentRow, Cone, Node
+from whence.model.graphs import reached
 
 
 @dataclass(frozen=True)
@@ -106,18 +107,8 @@ def _lineages(cone: Cone, leaf: Callable[[Node], Any]) -> dict[Fact, Any]:
     """All leaves behind each root: every row of a cone is there, so every derivation counts, around cycles too."""
     found: dict[Fact, Any] = {}
     for root in cone.roots:
-        seen: set[Node] = {root}
-        todo: list[Node] = [root]
-        leaves: frozenset[object] = frozenset()
-        while todo:
-            node = todo.pop()
-            if node not in cone.derivations:
-                leaves |= leaf(node)
-            for body in cone.derivations.get(node, ()):
-                new = [need for need in body if need not in seen]
-                seen.update(new)
-                todo.extend(new)
-        found[root] = leaves
+        under: Iterator[Node] = reached([root], lambda node: needs(cone.derivations, node))
+        found[root] = frozenset[object]().union(*(leaf(node) for node in under if node not in cone.derivations))
     return found
 
 

@@ -18,6 +18,7 @@ from whence.errors import UnsupportedError
 from whence.explain.proofs.backwards import EXTREMES, Backwards
 from whence.explain.proofs.reasons import Fact, ReasonKind, Reasons, positive
 from whence.explain.proofs.text import relation_name
+from whence.model.graphs import reached
 from whence.model.rules import Atom, Negation, Rule, literal_variables
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variables
 from whence.model.types import Row
@@ -31,18 +32,12 @@ def inexact(backwards: Backwards, relations: Iterable[str]) -> str | None:
 
     All rules count, also those that derive nothing now: what holds them back may go.
     """
-    seen: set[str] = set()
-    todo = list(relations)
-    while todo:
-        relation = todo.pop()
-        if relation in seen:
-            continue
-        seen.add(relation)
-        why = _inexact(backwards, relation)
-        if why is not None:
-            return why
-        todo.extend(name for rule in backwards.rules(relation) for name in rule.reads)
-    return None
+    below = reached(relations, lambda name: _reads(backwards, name))
+    return next((why for name in below if (why := _inexact(backwards, name)) is not None), None)
+
+
+def _reads(backwards: Backwards, relation: str) -> Iterator[str]:
+    return (name for rule in backwards.rules(relation) for name in rule.reads)
 
 
 def _inexact(backwards: Backwards, relation: str) -> str | None:
@@ -157,14 +152,8 @@ def _growing(backwards: Backwards) -> set[str]:
 
 def tables_under(backwards: Backwards, relations: Iterable[str]) -> set[str]:
     """The tables that relations are made from, those of them that are tables included."""
-    seen: set[str] = set()
-    todo = list(relations)
-    while todo:
-        relation = todo.pop()
-        if relation not in seen:
-            seen.add(relation)
-            todo.extend(name for rule in backwards.rules(relation) for name in rule.reads)
-    return {relation for relation in seen if backwards.is_table(relation)}
+    below = reached(relations, lambda name: _reads(backwards, name))
+    return {relation for relation in below if backwards.is_table(relation)}
 
 
 def _negated(rule: Rule) -> Iterator[str]:

@@ -1,21 +1,4 @@
-"""What nodes say to each other, as bytes.
-
-A message is a header, little-endian, and sections:
-
-    4 bytes   "WNET"
-    uint16    format version (1)
-    uint16    number of sections
-    uint32    node that sends           uint32    node that receives
-    uint64    number of the message on this link, from 0
-    uint32    length of the sections    uint32    CRC-32 of everything before it and of the sections
-
-A section is one byte for its kind, and then, in the terms of `values`:
-
-    1 rows      text relation, varint n, n times: varint tuple id, row, integer change of its count
-    2 struck    varint n, n times: varint tuple id
-    3 counts    text relation, varint n, n times: row, integer change of its count
-    4 derived   text relation, varint n, n rows, block with their annotations (see `provenance`)
-    5 deleted   text relation, varint n, n rows
+"""What nodes say to each other, as bytes, in the format of docs/network.md.
 
 A relation that is kept by several of its columns has a name for each: see `plan.placements`.
 """

@@ -1,13 +1,4 @@
-"""Values as bytes, for any process to read.
-
-A value is a tag of one byte and what belongs to it. A varint has seven bits in every byte, the lowest first, and the
-top bit says that more follow; an integer of either sign is a varint after n -> 2n, or -2n - 1 below zero.
-
-    0 NULL    1 FALSE    2 TRUE    3 integer    4 double, 8 bytes little-endian
-    5 string: varint length, UTF-8              6 decimal: varint length, its digits as ASCII
-    7 date: varint, days since 0001-01-01       8 timestamp: integer, microseconds since 1970-01-01
-    9 array: varint length, its values
-"""
+"""Values as bytes, for any process to read: a tag and what belongs to it, as docs/network.md has them."""
 
 from __future__ import annotations
 

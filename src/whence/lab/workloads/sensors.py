@@ -42,14 +42,6 @@ class SensorField:
     triggered: list[tuple[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class SensorFlip:
-    """A sensor that goes on, or off."""
-
-    sensor: int
-    on: bool
-
-
 def sensor_field(grid: SensorGrid) -> SensorField:
     rng = Random(grid.seed)  # noqa: S311 - chance is not a secret here
     sensors = [
@@ -65,18 +57,6 @@ def sensor_field(grid: SensorGrid) -> SensorField:
         seeds=list(enumerate(seeds)),
         triggered=[(sensor,) for sensor in sorted(triggered)],
     )
-
-
-def trigger_flips(field: SensorField, count: int, seed: int = 1) -> list[SensorFlip]:
-    """Sensors that flip one after the other, drawn at random: one that was on goes off, and the other way round."""
-    rng = Random(seed)  # noqa: S311 - chance is not a secret here
-    on = {sensor for (sensor,) in field.triggered}
-    flips = []
-    for _ in range(count):
-        sensor = rng.randrange(len(field.sensors))
-        on ^= {sensor}
-        flips.append(SensorFlip(sensor, on=sensor in on))
-    return flips
 
 
 def _inside(cell: int, grid: SensorGrid, rng: Random) -> float:

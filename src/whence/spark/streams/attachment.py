@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StringType, StructField
 
-from whence.errors import DataError, TypeMismatchError, UnknownNameError, WhenceError, did_you_mean
+from whence.errors import DataError, TypeMismatchError, UnknownNameError, did_you_mean
 from whence.functions.widening import fits, is_exact
 from whence.lang.sql.literals import to_microseconds
 from whence.model.schema import Column, Relation
-from whence.model.types import Type
 from whence.session.draft import ignores_missing
-from whence.session.functions import parse_type
 from whence.sources.rows import column_positions
+from whence.spark.sessions import type_of
 
 # Change data has these columns beside those of the table, in Spark as in whence.
 CHANGE_TYPE = "_change_type"
@@ -93,14 +92,6 @@ def quarantines(bad: str, quarantine: object) -> bool:
             hint=f'give bad="{QUARANTINE}" as well',
         )
     return bad == QUARANTINE
-
-
-def type_of(field: StructField) -> Type | None:
-    """The type of a column in whence's terms, if it has such a type."""
-    try:
-        return parse_type(field.dataType.simpleString())
-    except WhenceError:
-        return None
 
 
 def _change_column(relation: Relation, frame: DataFrame, changes: str | None) -> str | None:

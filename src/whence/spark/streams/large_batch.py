@@ -21,9 +21,10 @@ from whence.errors import DataError
 from whence.model.schema import Relation
 from whence.model.types import DOUBLE, ArrayType, Row, Type
 from whence.sources.rows import listed, row_text
-from whence.spark.bulk_load import with_present
+from whence.spark.bulk_load import is_no_number, with_present
 from whence.spark.home import StorageHome
-from whence.spark.streams.attachment import Attachment, type_of
+from whence.spark.sessions import type_of
+from whence.spark.streams.attachment import Attachment
 from whence.spark.streams.records import BEYOND, CHANGE, CORRUPT, DELETE, INSERT, SIGNS, Bad, read_records
 
 
@@ -151,7 +152,7 @@ def _doubt(records: DataFrame, attachment: Attachment) -> Column:
             # A cast that rounds says nothing.
             doubts.append(value.isNotNull() & F.coalesce(cast != value, F.lit(True)))
         if column.type == DOUBLE:
-            doubts.append(F.coalesce(_is_odd(cast), F.lit(False)))
+            doubts.append(is_no_number(cast))
         elif isinstance(column.type, ArrayType):
             doubts.append(_odd_elements(value, column.type.element))
     return reduce(or_, doubts)
@@ -160,12 +161,8 @@ def _doubt(records: DataFrame, attachment: Attachment) -> Column:
 def _odd_elements(value: Column, element: Type) -> Column:
     if element == DOUBLE:
         # There is one zero, and one inside of an array is not seen from here.
-        return F.coalesce(F.exists(value, lambda each: _is_odd(each) | (each == 0)), F.lit(False))
+        return F.coalesce(F.exists(value, lambda each: is_no_number(each) | (each == 0)), F.lit(False))
     return F.lit(isinstance(element, ArrayType))
-
-
-def _is_odd(value: Column) -> Column:
-    return F.isnan(value) | (F.abs(value) == float("inf"))
 
 
 def _cast(attachment: Attachment, at: int) -> Column:

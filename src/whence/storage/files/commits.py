@@ -62,6 +62,11 @@ def commit_number(name: str) -> int | None:
     return int(found["number"]) if found and found["number"] else None
 
 
+def commit_numbers(files: Files) -> list[int]:
+    """Those of all commits that are there."""
+    return [number for entry in files.entries(COMMITS) if (number := commit_number(entry.name)) is not None]
+
+
 def unfinished_number(name: str) -> int | None:
     """The number that a commit was to have whose file was never given its name."""
     found = _NAME.fullmatch(name)
@@ -112,7 +117,7 @@ class Current:
 
 def read_current(files: Files) -> Current | None:
     """None if there is no commit yet."""
-    numbers = [number for entry in files.entries(COMMITS) if (number := commit_number(entry.name)) is not None]
+    numbers = commit_numbers(files)
     if not numbers:
         return None
     last = read_commit(files, max(numbers)).header

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from whence.errors import StateError
+from whence.storage.sqlite.files import sync
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -171,10 +172,5 @@ class LocalFiles:
         self._sync_one(top.parent)
 
     def _sync_one(self, path: Path) -> None:
-        if not self._synced:
-            return
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        if self._synced:
+            sync(path)

@@ -1,4 +1,4 @@
-"""Removing files that nothing needs any more: any number of them, in any order, at any time."""
+"""A database below a root: its commits, its segments, and the removal of files that nothing needs any more."""
 
 from __future__ import annotations
 

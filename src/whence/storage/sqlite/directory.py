@@ -147,15 +147,16 @@ def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, 
         raise
     except WhenceError as error:
         raise files.damaged(directory, f"its definitions cannot be understood: {error.message}") from error
-    tables: dict[str, TableState] = {}
-    for name, each in known.items():
-        if each.rows is not None:
-            vitals = read_vitals(connection, directory, each.number)
-            table = None if vitals is None else each.rows.read(connection, vitals.digest)
-            if table is None:
-                raise files.damaged(directory, f"the rows of {name!r} are not those that were written")
-            tables[name] = table
+    tables = {name: read_table(connection, directory, each) for name, each in known.items() if each.rows is not None}
     return State(head.version, definitions, tables, head.tick, read_notices(connection), head.timestamp), known
+
+
+def read_table(connection: sqlite3.Connection, directory: Path, known: StoredRelation) -> TableState:
+    vitals = read_vitals(connection, directory, known.number)
+    table = None if vitals is None or known.rows is None else known.rows.read(connection, vitals.digest)
+    if table is None:
+        raise files.damaged(directory, f"the rows of {known.relation.name!r} are not those that were written")
+    return table
 
 
 class StoredHead(NamedTuple):

@@ -152,8 +152,8 @@ def create(directory: Path) -> None:
         connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
         connection.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
     new.rename(directory / DATABASE_FILE)
-    _sync(directory)
-    _sync(directory.absolute().parent)
+    sync(directory)
+    sync(directory.absolute().parent)
 
 
 def check_identity(directory: Path) -> None:
@@ -217,8 +217,9 @@ def has_log(directory: Path) -> bool:
     return log.exists() and log.stat().st_size > 0
 
 
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """What is known of a file or directory is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -18,14 +18,14 @@ from whence.engines.engine import Engine
 from whence.errors import Hint, NextStep, StateError, WhenceError
 from whence.model.types import Row
 from whence.model.updates import Delta, Version
-from whence.session.journal import Entry, ForgottenError, Record, State, TableState
+from whence.session.journal import Entry, ForgottenError, Journal, Record, State
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.storage.sqlite.definitions import StoredRelation
-from whence.storage.sqlite.directory import check_database, read_beside, read_head, read_notices, read_state
-from whence.storage.sqlite.files import damaged, read_vitals
+from whence.storage.sqlite.directory import check_database, read_beside, read_head, read_notices, read_state, read_table
+from whence.storage.sqlite.files import read_vitals
 from whence.storage.sqlite.journal import read_changes
-from whence.storage.sqlite.values import SUM_MASK, checksum, row_writer
+from whence.storage.sqlite.values import SUM_MASK, digest_growth, row_writer
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +125,9 @@ class Follower:
                 deltas[name] = delta
             if known.relation.window is not None and head.version > since:
                 # A row of a set that comes again changes its place in the window, and no feed tells.
-                arrivals[name] = self._read_table(connection, name, known).arrivals
+                arrivals[name] = read_table(connection, self._directory, known).arrivals
         digests = self._read_digests(connection, self._known)
         return Advance(head.version, head.tick, read_notices(connection), deltas, digests, arrivals)
-
-    def _read_table(self, connection: sqlite3.Connection, name: str, known: StoredRelation) -> TableState:
-        vitals = read_vitals(connection, self._directory, known.number)
-        table = None if vitals is None or known.rows is None else known.rows.read(connection, vitals.digest)
-        if table is None:
-            raise damaged(self._directory, f"the rows of {name!r} are not those that were written")
-        return table
 
     def _read_digests(self, connection: sqlite3.Connection, known: Mapping[str, StoredRelation]) -> dict[str, int]:
         tables = {name: each.number for name, each in known.items() if each.rows is not None}
@@ -146,14 +139,15 @@ class Follower:
         stored_form = row_writer(self._known[name].relation.columns)
         growth = 0
         for row, change in delta.items():
-            stored, before = stored_form(row), counts.get(row, 0)
-            growth += checksum(stored, before + change) if before + change else 0
-            growth -= checksum(stored, before) if before else 0
+            before = counts.get(row, 0)
+            growth += digest_growth(stored_form(row), before, before + change)
         return growth & SUM_MASK
 
 
-class FollowedJournal:
+class FollowedJournal(Journal):
     """The journal that another process writes: it is read as far as its commits have been followed, up to `version`."""
+
+    version = Version(0)
 
     def __init__(self, directory: Path, start: FollowerStart) -> None:
         self._directory = directory
@@ -175,12 +169,6 @@ class FollowedJournal:
             self._directory, lambda connection: read_changes(connection, self._directory, known, version)
         )
         return [entry for entry in entries if entry.version <= self.version]
-
-    def compact(self) -> None:
-        """The other process does."""
-
-    def close(self) -> None:
-        """Nothing is open between two questions."""
 
 
 def _stored_definitions(connection: sqlite3.Connection) -> list[Any]:

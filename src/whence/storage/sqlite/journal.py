@@ -10,7 +10,7 @@ from pathlib import Path
 
 from whence.errors import StateError
 from whence.model.updates import Version
-from whence.session.journal import Entry, Record, check_kept
+from whence.session.journal import Entry, Journal, Record, check_kept
 from whence.storage.sqlite.definitions import StoredRelation, catalog_checksum, write_definitions
 from whence.storage.sqlite.files import (
     DATABASE_FILE,
@@ -25,7 +25,7 @@ from whence.storage.sqlite.files import (
 from whence.storage.sqlite.values import checksum, pack, time_text, unpack
 
 
-class StoredJournal:
+class StoredJournal(Journal):
     """Appends commits; an append that returns is on disk."""
 
     def __init__(
@@ -78,9 +78,6 @@ class StoredJournal:
 
     def since(self, name: str, version: Version) -> list[Entry]:
         return read_changes(self._connection, self.directory, self._known[name], version, self._keep_versions)
-
-    def compact(self) -> None:
-        """SQLite does that by itself."""
 
     def close(self) -> None:
         self._connection.close()

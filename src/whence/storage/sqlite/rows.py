@@ -12,7 +12,7 @@ from typing import cast
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.journal import TableChange, TableState
-from whence.storage.sqlite.values import SUM_MASK, Stored, checksum, row_reader, row_writer, time_text
+from whence.storage.sqlite.values import SUM_MASK, Stored, checksum, digest_growth, row_reader, row_writer, time_text
 
 # What follows a row's own columns: how many copies there are, when they leave, by which numbers they came, and a
 # checksum of all that where there is more than the table's digest knows.
@@ -71,10 +71,7 @@ class RowTable:
             after = change.counts.get(row, 0)
             before = after - difference
             stored = writer(row)
-            if before:
-                growth -= checksum(stored, before)
-            if after:
-                growth += checksum(stored, after)
+            growth += digest_growth(stored, before, after)
             marks = self._marks(row, change, stored, after) if self._is_marked else _UNMARKED
             if not before:
                 added.append((*stored, after, *marks))

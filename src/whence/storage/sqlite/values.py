@@ -27,6 +27,11 @@ def checksum(*parts: object) -> int:
 Stored: TypeAlias = tuple[str | int | float | None, ...]
 
 
+def digest_growth(stored: Stored, before: int, after: int) -> int:
+    """By how much the digest of a table grows when a row has so many copies, and had so many."""
+    return (checksum(stored, after) if after else 0) - (checksum(stored, before) if before else 0)
+
+
 def time_text(moment: datetime.datetime) -> str:
     return moment.isoformat(sep=" ")
 

@@ -24,6 +24,7 @@ from whence.engines.spark.native.columns import (
     spark_function,
 )
 from whence.functions.arithmetic import operand_decimal
+from whence.functions.dates import SPELLINGS, TRUNCATIONS
 from whence.functions.resolve import constant_integer
 from whence.functions.widening import as_decimal, is_integer
 from whence.model.types import BIGINT, DATE, DOUBLE, TIMESTAMP, DecimalType, Type
@@ -34,9 +35,7 @@ BIGINT_DIGITS = 18
 
 _LAST = {DATE: "9999-12-31", TIMESTAMP: "9999-12-31 23:59:59.999999"}
 # The units of date_trunc, by all their names. A week can begin before the year 1.
-_UNITS = {
-    unit: unit for unit in ("year", "quarter", "month", "day", "hour", "minute", "second", "millisecond", "microsecond")
-} | {"yyyy": "year", "yy": "year", "mon": "month", "mm": "month", "dd": "day"}
+_UNITS = {unit: unit for unit in TRUNCATIONS if unit != "week"} | SPELLINGS
 
 Operator = Callable[[Column, Column], Column]
 

@@ -18,10 +18,10 @@ from whence.functions.types import Typed
 from whence.incremental.planner import equality, is_same
 from whence.lab.network.plan.placements import Column, Placements
 from whence.model.program import Signature
-from whence.model.rules import Atom, Comparison, Literal, Negation, Rule, literal_variables
+from whence.model.rules import Atom, Comparison, Literal, Negation, Rule, literal_terms
 from whence.model.schema import Column as Schema
 from whence.model.schema import Relation
-from whence.model.terms import Constant, Variable, Wildcard, variables
+from whence.model.terms import Constant, Variable, Wildcard, variable_names
 from whence.model.types import INT, Type
 
 # Costs of a join, in copies of a relation that the rules only read. What recursion derives is shipped more often, an
@@ -101,8 +101,7 @@ class JoinChain:
     def _can_join(self, atom: Atom) -> bool:
         """Whether what it computes in its columns can be computed."""
         computed = [term for term in atom.terms if not isinstance(term, Variable | Wildcard)]
-        names = {variable.name for term in computed for variable in variables(term)}
-        return names <= self._bound | _bound_by(atom)
+        return variable_names(computed) <= self._bound | _bound_by(atom)
 
     def _best_offer(self, atom: Atom) -> Offer:
         return min(self._offers(atom), key=lambda offer: offer[0])
@@ -174,8 +173,9 @@ class JoinChain:
 
     def _needed(self) -> set[str]:
         """By what is to come, by the head, and every bound variable that an atom to come could meet by."""
-        head = {variable.name for term in self._rule.head.terms for variable in variables(term)}
-        return head.union(self._bound & self._equal.keys(), *map(_names, (*self._atoms, *self._others)))
+        return variable_names(self._rule.head.terms).union(
+            self._bound & self._equal.keys(), *map(_names, (*self._atoms, *self._others))
+        )
 
     def _placed(self, atom: Atom, column: Column) -> Atom:
         return Atom(self._placements.at(atom.relation, column), atom.terms, span=atom.span)
@@ -214,14 +214,14 @@ class JoinChain:
             awaited = any(missing & _bound_by(atom) for atom in self._atoms)
             # What atoms to come bind, an `=` compares and does not define.
             return not awaited and any(
-                isinstance(one, Variable) and one.name in missing and not missing & {v.name for v in variables(other)}
+                isinstance(one, Variable) and one.name in missing and not missing & variable_names([other])
                 for one, other in sides
             )
         return not missing
 
 
 def _names(literal: Literal) -> set[str]:
-    return {variable.name for variable in literal_variables(literal)}
+    return variable_names(literal_terms(literal))
 
 
 def _bound_by(atom: Atom) -> set[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from whence.analysis.analyze import Analysis
-from whence.analysis.components import Component
+from whence.analysis.components import Component, owing_bags
 from whence.analysis.typed_rules import typed_rule
 from whence.errors import UnknownNameError, UnsupportedError
 from whence.incremental.aggregates import typed_aggregates
@@ -51,7 +51,7 @@ class Localizer:
         self._signatures = {name: function.signature for name, function in functions.items()}
         homes = {name: _home(relation, partition.get(name)) for name, relation in analysis.relations.items()}
         self._placements = Placements(dict(analysis.relations), homes)
-        self._owing = _owing(analysis)
+        self._owing = owing_bags(analysis.components, analysis.relations)
         self._stages: list[Stage] = []
 
     def program(self) -> LocalProgram:
@@ -226,16 +226,3 @@ def _home(relation: Relation, wanted: str | None) -> Column:
     if name is not None:
         return relation.column_names.index(name)
     return 0 if relation.columns else None
-
-
-def _owing(analysis: Analysis) -> set[str]:
-    """Relations whose rows can have counts below zero: those that rules take from, and bags made from such."""
-    owing: set[str] = set()
-    for component in analysis.components:
-        for rule in component.rules:
-            name = rule.head.relation
-            if analysis.relations[name].distinct or rule.aggregates:
-                continue
-            if rule.sign < 0 or owing.intersection(rule.reads):
-                owing.add(name)
-    return owing

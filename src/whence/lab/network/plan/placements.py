@@ -11,11 +11,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from whence.analysis.components import Component
 from whence.errors import UnknownNameError
-from whence.incremental.aggregates import Descending, TypedAggregate
+from whence.incremental.aggregates import TypedAggregate, best_first
 from whence.incremental.recursive.bests import NO_VALUE, Rank, moving_columns
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
@@ -133,18 +133,11 @@ class Selection:
         chosen: set[Row] = set()
         rows = list(rows)
         for at, kind, greatest in self.best:
-            ranks = {row: _rank(row[at], kind, greatest) for row in rows}
+            key = best_first("max" if greatest else "min", kind)
+            ranks: dict[Row, Rank] = {row: NO_VALUE if row[at] is None else (0, key(row[at])) for row in rows}
             least = min(ranks.values(), default=NO_VALUE)
             chosen.update(row for row, rank in ranks.items() if not least < rank)
         return chosen
-
-
-def _rank(value: Any, kind: Type, greatest: bool) -> Rank:
-    if value is None:
-        return NO_VALUE
-    convert = kind.sort_key
-    key = value if convert is None else convert(value)
-    return (0, Descending(key) if greatest else key)
 
 
 def selection(relation: Relation, best: Best) -> Selection:

@@ -1,12 +1,8 @@
 """Relative provenance: the derivations themselves, as edges from every tuple to those it was derived from.
 
 An annotation is a tuple and the edges that lead from it down to leaves. Nothing is simplified: a new derivation of
-anything below is a change. Whether the tuple can still be derived is found by following the edges.
-
-In messages, a batch is a table of the tuples that are mentioned, the edges of all annotations, and per annotation its
-tuple and its edges, all by their numbers: varint n, n times text relation and row; varint n, n times varint head,
-varint rule, varint m, m references; then per annotation a reference, varint n and n varint edges. A reference is twice
-the tuple id of a leaf plus one, or twice a number in the table.
+anything below is a change. Whether the tuple can still be derived is found by following the edges. What a batch of them
+is in a message is in docs/network.md.
 """
 
 from __future__ import annotations
@@ -15,6 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from whence.algebra.derivations import founded
 from whence.lab.network.held import Tuple
 from whence.lab.network.provenance.annotations import ValueAnnotations
 from whence.lab.network.values import DamagedError, ValueReader, ValueWriter
@@ -135,28 +132,9 @@ def _leaves_of(edge: Edge) -> Iterable[int]:
 
 def _derivable(edges: Iterable[Edge]) -> frozenset[Edge]:
     """The edges whose bodies follow from leaves: what only supports itself around a cycle is left out."""
-    waiting: dict[Edge, int] = {}
-    users: dict[Tuple, list[Edge]] = {}
-    ready: list[Edge] = []
-    for edge in edges:
-        needs = {each for each in edge[2] if not isinstance(each, int)}
-        waiting[edge] = len(needs)
-        for need in needs:
-            users.setdefault(need, []).append(edge)
-        if not needs:
-            ready.append(edge)
-    kept: set[Edge] = set()
-    reached: set[Tuple] = set()
-    while ready:
-        edge = ready.pop()
-        kept.add(edge)
-        if edge[0] not in reached:
-            reached.add(edge[0])
-            for user in users.get(edge[0], ()):
-                waiting[user] -= 1
-                if not waiting[user]:
-                    ready.append(user)
-    return frozenset(kept)
+    needs = {edge: {each for each in edge[2] if not isinstance(each, int)} for edge in edges}
+    there: set[Tuple] = founded(((edge[0], needed) for edge, needed in needs.items()), ())
+    return frozenset(edge for edge, needed in needs.items() if needed <= there)
 
 
 def _item(items: Sequence[T], at: int) -> T:

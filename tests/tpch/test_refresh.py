@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 import whence
-from whence.lab.workloads.tpch import Refresh, refresh_stream, tpch_tables
+from benchmarks.tpch import Refresh, refresh_stream, tpch_tables
 
-SCHEMA = (Path(__file__).parents[2] / "tpch" / "schema.sql").read_text()
+SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
 
 
 @pytest.fixture(scope="module")

@@ -81,7 +81,7 @@ def _generator() -> str:
     beside_python = Path(sysconfig.get_path("scripts")) / "tpchgen-cli"
     found = str(beside_python) if beside_python.exists() else shutil.which("tpchgen-cli")
     if found is None:
-        raise FileNotFoundError("tpchgen-cli is not installed: pip install 'whence[lab]'")
+        raise FileNotFoundError("tpchgen-cli is not installed: pip install 'whence[dev]'")
     return found
 
 

@@ -15,6 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.interrupts",),
     ("whence.deadline",),
     ("whence.functions", "whence.algebra"),
+    ("whence.columns",),
     ("whence.analysis", "whence.lang.datalog", "whence.lang.sql", "whence.sources"),
     ("whence.planning",),
     ("whence.engines.engine", "whence.engines.program_difference"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from whence.incremental.store import Store
 from whence.model.types import Row
 from whence.model.updates import Delta
 
@@ -31,3 +32,10 @@ class Maintainer(Protocol):
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         """The settled rows of a relation of the component, and how often each is there. Looking a row up is cheap."""
+
+
+@runtime_checkable
+class KeepsStore(Protocol):
+    """A maintainer of one relation, which others can read where it keeps it: they need no store of their own."""
+
+    def own_store(self) -> Store: ...

@@ -13,6 +13,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
+from whence.algebra.deltas import negated
 from whence.incremental.keyed import Key, KeyedDelta, KeyedRows, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -141,6 +142,18 @@ class Store:
             _follow(index, positions, changed)
         self._changed += len(delta)
 
+    @property
+    def by_key(self) -> Mapping[Key, Row]:
+        """The row of each key, in a store of rows with a key."""
+        raise NotImplementedError
+
+    def take_back(self, delta: Delta) -> None:
+        """The last change, which was this one, has not happened."""
+        self.apply(negated(delta))
+
+    def drop(self) -> None:
+        """No change is under way any more. A store of rows has nothing of it."""
+
     def _index(self, positions: tuple[int, ...]) -> Index:
         index = self._indexes.get(positions)
         if index is None:
@@ -160,6 +173,10 @@ class KeyedStore(Store):
     @property
     def counts(self) -> KeyedRows:
         return self._rows
+
+    @property
+    def by_key(self) -> Mapping[Key, Row]:
+        return self._rows.by_key
 
     def matching(self, positions: tuple[int, ...], key: Key) -> Mapping[Row, int]:
         return dict.fromkeys(self.matching_all(positions, [key])[0], 1) if positions else self._rows

@@ -10,7 +10,9 @@ from itertools import compress
 from operator import itemgetter, ne
 from typing import NamedTuple, TypeAlias
 
+from whence.columns.arrow import ArrowDelta, ArrowRows
 from whence.errors import DataError, Hint, NextStep
+from whence.incremental.columnar.whole import can_come, can_go
 from whence.incremental.keyed import KNOWN_RELATIONS, Key, KeyedDelta, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -143,11 +145,36 @@ class TableDraft:
         self.window = None if contents.window is None else WindowDraft(contents.window, self.relation)
         self._place = ROW
         self._is_plain = self.relation.ttl is None and self.window is None
+        # All changes, as long as they are rows in columns that come or go as a whole.
+        self._whole: ArrowDelta | None = None
 
     @property
     def delta(self) -> Delta:
         """How often each row comes or goes."""
+        if self._whole is not None:
+            return self._whole
         return self._counts if self._keyed is None else self._keyed.delta
+
+    def _take_whole(self, rows: Sequence[Row], weight: int) -> bool:
+        """Let rows in columns come or go without a look at each, if that is possible and nothing came before them."""
+        if (
+            not isinstance(rows, ArrowRows)
+            or not self._is_plain
+            or self._counts
+            or self.keys
+            or self._whole is not None
+        ):
+            return False
+        if not (can_come if weight > 0 else can_go)(rows, self.contents.counts, self.contents.keys):
+            return False
+        self._whole = ArrowDelta(rows, weight)
+        return True
+
+    def _divide(self) -> None:
+        """More changes come: those so far are made row by row."""
+        whole, self._whole = self._whole, None
+        if whole is not None:
+            (self.insert if whole.weight > 0 else self.delete)(list(whole.rows))
 
     @property
     def keys(self) -> Mapping[Key, Row | None]:
@@ -155,13 +182,18 @@ class TableDraft:
         return {} if self._keyed is None else self._keyed.after
 
     def present(self, row: Row) -> int:
+        self._divide()
         if self._keyed is not None:
             return int(self._keyed.holder(row) == row)
         return self.contents.counts.get(row, 0) + self._counts.get(row, 0)
 
     def insert(self, rows: Sequence[Row], place: Place = ROW) -> None:
         """`place` names a row in a message by its number."""
+        if self._take_whole(rows, 1):
+            return
+        self._divide()
         self._place = place
+        rows = rows if isinstance(rows, list) else list(rows)
         if self._keyed is not None and self._is_plain and self._keyed.take_all(rows):
             return
         for index, row in enumerate(rows):
@@ -177,8 +209,12 @@ class TableDraft:
             if self.window is not None:
                 self._make_room(self.window.insert(row))
 
-    def delete(self, rows: list[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
+    def delete(self, rows: Sequence[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
+        if self._take_whole(rows, -1):
+            return
+        self._divide()
         self._place = place
+        rows = rows if isinstance(rows, list) else list(rows)
         if self._keyed is not None and self._is_plain and self._keyed.free_all(rows):
             return
         for index, row in enumerate(rows):
@@ -188,6 +224,7 @@ class TableDraft:
                 raise self._missing(row, index)
 
     def remove(self, row: Row, copies: int) -> None:
+        self._divide()
         if self.window is not None:
             self.window.remove(row, copies)
         self._leave(row, copies)
@@ -277,7 +314,7 @@ def key_of(relation: Relation) -> Callable[[Row], Key] | None:
 @dataclass(frozen=True, slots=True)
 class Insert:
     relation: Relation
-    rows: list[Row]
+    rows: Sequence[Row]
 
     def add_to(self, draft: Draft) -> None:
         draft.table(self.relation).insert(self.rows)
@@ -286,7 +323,7 @@ class Insert:
 @dataclass(frozen=True, slots=True)
 class Delete:
     relation: Relation
-    rows: list[Row]
+    rows: Sequence[Row]
     ignore_missing: bool
 
     def add_to(self, draft: Draft) -> None:

@@ -21,6 +21,8 @@ from whence.model.types import Row, Value
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from whence.columns.arrow import ArrowRows
+
 
 LONGEST_ROW = 200
 # Rows are checked in pieces, so that what is read from a file is not held twice.
@@ -200,6 +202,12 @@ class Frame:
     def rows(self, relation: Relation) -> Iterator[Sequence[object]]:
         return frame_rows(self.table, relation)
 
+    def whole(self, relation: Relation) -> ArrowRows | None:
+        """All rows at once, where every one of them fits without a closer look."""
+        from whence.sources.arrow_rows import arrow_rows
+
+        return arrow_rows(self.table, _positions(self.table, relation), relation)
+
     def place(self, index: int) -> str:
         return f"rows[{index}]"
 
@@ -230,11 +238,15 @@ def _arrow_table(rows: object) -> pa.Table | None:
 
 def frame_rows(table: pa.Table, relation: Relation) -> Iterator[Sequence[object]]:
     """The rows of the table, in the relation's column order."""
-    positions = column_positions(table.column_names, relation, f"the table for {relation.name!r}")
     columns = [
-        _values(table.column(position), column) for position, column in zip(positions, relation.columns, strict=True)
+        _values(table.column(position), column)
+        for position, column in zip(_positions(table, relation), relation.columns, strict=True)
     ]
     return zip(*columns, strict=True)
+
+
+def _positions(table: pa.Table, relation: Relation) -> list[int]:
+    return column_positions(table.column_names, relation, f"the table for {relation.name!r}")
 
 
 def zoneless(table: pa.Table) -> pa.Table:

@@ -13,7 +13,7 @@ from whence.errors import UnsupportedError, did_you_mean
 from whence.model.program import Directive
 from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.sources.rows import check_rows, frame_source, no_rows, row_source
+from whence.sources.rows import Frame, check_rows, frame_source, no_rows, row_source
 from whence.sources.text_files import CsvFile, FactsFile
 
 
@@ -45,12 +45,13 @@ def read_source(source: Source, relation: Relation) -> list[Row]:
     return check_rows(source.rows(relation), relation, source.place)
 
 
-def read_rows(rows: object, relation: Relation) -> list[Row]:
+def read_rows(rows: object, relation: Relation) -> Sequence[Row]:
     """The rows of an object that a program hands over, each of them checked."""
     for make in OBJECTS:
         source = make(rows)
         if source is not None:
-            return read_source(source, relation)
+            whole = source.whole(relation) if isinstance(source, Frame) else None
+            return read_source(source, relation) if whole is None else whole
     raise no_rows(rows, relation)
 
 

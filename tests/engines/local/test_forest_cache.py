@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.engines.local.forest.kernels import forget_stale_kernels
+from whence.columns.compiled import forget_stale_kernels
 
 
 def test_kernels_go_when_a_source_changes(tmp_path: Path) -> None:

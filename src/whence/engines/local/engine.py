@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from whence.algebra.deltas import all_negated, delta_between
+from whence.algebra.deltas import delta_between
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.columns.errors import NotInColumnsError
 from whence.engines.engine import Capabilities
 from whence.engines.local.evidence import LocalEvidence, LocalStatistics, ProofForest
 from whence.engines.local.propagation import (
     ComponentWork,
     MaintainedView,
     Propagation,
+    Touched,
     Works,
     apply_to,
     built,
@@ -26,12 +30,19 @@ from whence.engines.local.propagation import (
 from whence.engines.local.strategies import RECURSIVE, Choice, Strategies, choose
 from whence.engines.program_difference import difference
 from whence.incremental.evaluate import Borrowed, evaluate
-from whence.incremental.keyed import Key, KeyedRows
-from whence.incremental.maintainer import Maintainer
+from whence.incremental.keyed import Key
+from whence.incremental.maintainer import KeepsStore, Maintainer
 from whence.incremental.store import LazyStore, Store, table_store
 from whence.model.program import Functions, Program
 from whence.model.types import Row
-from whence.model.updates import Delta, Update
+from whence.model.updates import Delta, Update, totals
+
+if TYPE_CHECKING:
+    from whence.engines.local.columns import Columns
+
+# With so many rows in tables columns are worth it: loading the compiled kernels takes as long as a commit of some
+# thousand rows without them, and of smaller ones nobody notices a difference.
+ROWS_IN_COLUMNS = 8_192
 
 
 class LocalEngine:
@@ -53,8 +64,19 @@ class LocalEngine:
         self._works: Works = {}
         # How many tuples the last change made dead for a moment.
         self._dead = 0
+        # What is kept in columns; None while there are too few rows for it, and for good where they cannot hold one.
+        self._columns: Columns | None = None
+        self._rows_until_columns: float = ROWS_IN_COLUMNS
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        self._expect(update)
+        try:
+            return self._define(analysis, functions, update)
+        except NotInColumnsError:
+            self._leave_columns()
+            return self._define(analysis, functions, update)
+
+    def _define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         change = difference(self._analysis, self._functions, analysis, functions)
         stores, choices = dict(self._stores), dict(self._choices)
         of_relation, forests = dict(self._of_relation), dict(self._forests)
@@ -63,6 +85,7 @@ class LocalEngine:
             choices = {names: choice for names, choice in choices.items() if change.gone.isdisjoint(names)}
             of_relation = {name: choice for name, choice in of_relation.items() if name not in change.gone}
             forests = {names: forest for names, forest in forests.items() if names in choices}
+        columns = None if self._columns is None else self._columns.without(change.gone)
         fresh = {component.relations: component for component in change.fresh if component.rules}
         for component in change.fresh:
             names = component.relations
@@ -76,7 +99,7 @@ class LocalEngine:
             below = {name: stores[name] for name in component.reads}
             parts = (component, analysis.relations, functions, below, self._limits)
             compiled = {name for relations in forests for name in relations}
-            choice = choose(self._maintenance, *parts, compiled, self._strategies)
+            choice = choose(self._maintenance, *parts, compiled, self._strategies, columns)
             choices[names] = choice
             of_relation.update(dict.fromkeys(names, choice))
             if isinstance(choice.maintainer, ProofForest):
@@ -89,18 +112,21 @@ class LocalEngine:
         views = [
             MaintainedView(names, component.reads, choices[names].maintainer) for names, component in fresh.items()
         ]
-        deltas, works, touched = kept.run(update)
+        deltas, works, touched = self._run(kept, update)
         changed = {name: delta for name, delta in deltas.items() if name in stores}
-        apply_to(stores, changed)
+        every: list[Mapping[str, Store]] = [stores] if columns is None else [stores, columns.mirrors]
+        apply_to(every, changed)
         try:
             # A new component is built over the rows that are there after the change, as if they had always been there.
             # Over those from before it might fail, or have no end.
             for view in views:
-                works[view.relations] = built(view, stores)
+                works[view.relations] = built(view, every)
                 deltas.update(works[view.relations].outputs)
         except BaseException:
-            shared = {name: store for name, store in stores.items() if self._stores.get(name) is store}
-            apply_to(shared, all_negated(changed))
+            for each, before in zip(every, self._every_store(), strict=True):
+                for name, delta in changed.items():
+                    if name in each and before.get(name) is each[name]:
+                        each[name].take_back(delta)
             undo(touched)
             raise
         for maintainer in (*(maintainer for maintainer, _ in touched), *(view.maintainer for view in views)):
@@ -114,22 +140,84 @@ class LocalEngine:
         }
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
         self._propagation, self._of_relation = kept.extended(views), of_relation
-        self._forests, self._works = forests, works
+        self._forests, self._works, self._columns = forests, works, columns
         self._dead = dead_tuples(works, forests)
         return {**deltas, **{name: delta_between(old, self.counts(name)) for name, old in replaced.items()}}
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
-        deltas, self._works, touched = self._propagation.run(update)
+        self._expect(update)
+        try:
+            deltas, self._works, touched = self._run(self._propagation, update)
+        except NotInColumnsError:
+            self._leave_columns()
+            deltas, self._works, touched = self._run(self._propagation, update)
         for maintainer, _ in touched:
             maintainer.settle()
-        apply_to(self._stores, deltas)
+        apply_to(self._every_store(), deltas)
         self._dead = dead_tuples(self._works, self._forests) if self._forests else 0
         return deltas
 
     def foresee(self, update: Update) -> Mapping[str, Delta]:
-        deltas, _, touched = self._propagation.run(update)
-        take_back(touched)
+        try:
+            deltas, _, touched = self._run(self._propagation, update)
+        except NotInColumnsError:
+            self._leave_columns()
+            deltas, _, touched = self._run(self._propagation, update)
+        try:
+            take_back(touched)
+        finally:
+            self._drop()
         return deltas
+
+    def _run(self, propagation: Propagation, update: Update) -> tuple[dict[str, Delta], Works, list[Touched]]:
+        try:
+            return propagation.run(update)
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self) -> None:
+        """Nothing that is staged happens."""
+        if self._columns is not None:
+            for stores in self._every_store():
+                for store in stores.values():
+                    store.drop()
+
+    def _every_store(self) -> list[Mapping[str, Store]]:
+        return [self._stores] if self._columns is None else [self._stores, self._columns.mirrors]
+
+    def _expect(self, update: Update) -> None:
+        """Keep everything in columns from now on if with this change there are enough rows for it."""
+        if self._columns is not None:
+            return
+        self._rows_until_columns -= sum(map(len, update.deltas.values()))
+        if self._rows_until_columns > 0:
+            return
+        coming = sum(totals(delta)[0] for delta in update.deltas.values())
+        stored = sum(store.size for name, store in self._stores.items() if name not in self._of_relation)
+        self._rows_until_columns = ROWS_IN_COLUMNS - coming - stored
+        if self._rows_until_columns <= 0:
+            # Smaller databases need neither numpy nor the compiler.
+            from whence.engines.local.columns import Columns
+
+            self._rebuild(Columns())
+
+    def _leave_columns(self) -> None:
+        """There is a value that columns do not hold: keep everything row by row, for good."""
+        self._rebuild(None)
+        self._rows_until_columns = math.inf
+
+    def _rebuild(self, columns: Columns | None) -> None:
+        """The same program over the same rows, kept otherwise. If this raises, nothing has changed."""
+        rows = {name: dict(store.contents()) for name, store in self._stores.items() if name not in self._of_relation}
+        before = dict(vars(self))
+        try:
+            vars(self).update(vars(LocalEngine(self._maintenance, self._limits, self._strategies)))
+            self._columns = columns
+            self._define(before["_analysis"], before["_functions"], Update(rows))
+        except BaseException:
+            vars(self).update(before)
+            raise
 
     @property
     def capabilities(self) -> Capabilities:
@@ -140,16 +228,14 @@ class LocalEngine:
         if choice is None:
             counts = self._stores[relation].counts
             # A reader that knows keys can look them up.
-            return counts if isinstance(counts, KeyedRows) else MappingProxyType(counts)
+            return MappingProxyType(counts) if isinstance(counts, dict) else counts
         return choice.maintainer.counts(relation)
 
     def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Mapping[Row, int]:
         return evaluate(analysis, functions, self._limits, self._borrowed, relation)
 
     def by_key(self, relation: str) -> Mapping[Key, Row]:
-        rows = self._stores[relation].counts
-        assert isinstance(rows, KeyedRows)
-        return rows.by_key
+        return self._stores[relation].by_key
 
     def choice(self, relation: str) -> Choice | None:
         """How a view is maintained; None for a base table."""
@@ -184,11 +270,16 @@ class LocalEngine:
     def _store_of_table(self, name: str, analysis: Analysis) -> Store:
         before = self._analysis.relations.get(name)
         same = before is not None and before.columns == analysis.relations[name].columns
-        return self._stores[name] if same and name not in self._of_relation else table_store(analysis.relations[name])
+        if same and name not in self._of_relation:
+            return self._stores[name]
+        relation = analysis.relations[name]
+        return table_store(relation) if self._columns is None else self._columns.table_store(relation)
 
 
 def _store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:
     """A store for a view that had none before, because it is new or no view read it."""
+    if isinstance(maintainer, KeepsStore):
+        return maintainer.own_store()
     if not isinstance(maintainer, ProofForest):
         return Store(maintainer.counts(name) if is_kept else {})
     everything = partial(maintainer.everything, name)

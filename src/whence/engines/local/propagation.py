@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
@@ -109,21 +109,22 @@ class Propagation:
         return deltas, works, touched
 
 
-def built(view: MaintainedView, stores: Mapping[str, Store]) -> ComponentWork:
+def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> ComponentWork:
     """A component that has never been built, from what the stores hold, and its rows in stores for those above it."""
     check()
     started = time.perf_counter()
-    stored = sum(stores[name].size for name in view.reads)
+    stored = sum(every[0][name].size for name in view.reads)
     with stops_at_checks():
         outputs = view.maintainer.build()
-    apply_to(stores, outputs)
+    apply_to(every, outputs)
     return ComponentWork({}, outputs, time.perf_counter() - started, stored)
 
 
-def apply_to(stores: Mapping[str, Store], deltas: Mapping[str, Delta]) -> None:
-    for name, delta in deltas.items():
-        if name in stores:
-            stores[name].apply(delta)
+def apply_to(every: Sequence[Mapping[str, Store]], deltas: Mapping[str, Delta]) -> None:
+    for stores in every:
+        for name, delta in deltas.items():
+            if name in stores:
+                stores[name].apply(delta)
 
 
 def undo(touched: Iterable[Touched]) -> None:

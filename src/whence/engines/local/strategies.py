@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whence.analysis.components import Component
 from whence.analysis.limits import RecursionLimits
+from whence.columns.errors import NotInColumnsError
 from whence.engines.local.evidence import ProofForest
 from whence.errors import UnsupportedError
 from whence.incremental.counting.counting import Counting
@@ -21,6 +22,9 @@ from whence.incremental.store import Store
 from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
+
+if TYPE_CHECKING:
+    from whence.engines.local.columns import Columns
 
 Strategies: TypeAlias = Mapping[str, Callable[..., Maintainer]]
 
@@ -63,10 +67,12 @@ def choose(
     limits: RecursionLimits,
     compiled: Collection[str] = (),
     strategies: Strategies = RECURSIVE,
+    columns: Columns | None = None,
 ) -> Choice:
     """The maintainer for a component under a `maintenance=` option. `compiled` relations are kept by forests.
 
-    Other `strategies` than those of the product can be asked for, if they are given.
+    With `columns` others are kept in these, as far as that is possible. Other `strategies` than those of the product
+    can be asked for, if they are given.
     """
     parts = (component, relations, functions, stores, limits)
     if not component.recursive:
@@ -77,7 +83,13 @@ def choose(
             with suppress(NotCompiledError):
                 forest = forest_for(*parts, Counting)
                 return Choice(forest, "absorption", "not recursive: joined in a compiled forest, above another one")
-        return Choice(Counting(*parts), "counting", "not recursive: counts are exact under inserts and deletes")
+        reason = "not recursive: counts are exact under inserts and deletes"
+        if columns is not None:
+            try:
+                return Choice(columns.counting(component, relations, functions, stores), "counting", reason)
+            except NotInColumnsError as why:
+                reason = f"{reason}; row by row because of {why}"
+        return Choice(Counting(*parts), "counting", reason)
     if maintenance == "counting":
         names = ", ".join(repr(name) for name in component.relations)
         raise UnsupportedError(

@@ -43,7 +43,7 @@ class SlotTerms:
         if isinstance(term, Variable) and self._is_of(term, target):
             return itemgetter(self._places[term.name])
         compiled = compile_typed(
-            self._annotated(term), self.plan.rule.signatures, self._implementations, target, self._places
+            self.annotated(term), self.plan.rule.signatures, self._implementations, target, self._places
         )
         return cast("Computed", compiled)
 
@@ -71,7 +71,8 @@ class SlotTerms:
     def _is_of(self, variable: Variable, target: Type | None) -> bool:
         return target is None or self.plan.types[variable.name].type in (target, NULL)
 
-    def _annotated(self, term: Term) -> TypedTerm:
+    def annotated(self, term: Term) -> TypedTerm:
+        """A term of the rule or of the plan, with the types of all its parts."""
         rule = self.plan.rule
         if all(variable.name in rule.types for variable in variables(term)):
             return rule.annotated(term)

@@ -9,10 +9,10 @@ import numpy as np
 
 from whence.analysis.components import Component
 from whence.analysis.limits import RecursionLimits
+from whence.columns.compiled import inlined, kernel
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.grow import grow
 from whence.engines.local.forest.improve import improve
-from whence.engines.local.forest.kernels import inlined, kernel
 from whence.engines.local.forest.layout import Array, new_walk, opened
 from whence.engines.local.forest.maintainer import NO_NODES, Compiler, ForestMaintainer
 from whence.engines.local.forest.program import Compiled, compile_component

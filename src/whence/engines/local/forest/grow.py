@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whence.engines.local.forest.kernels import inlined
+from whence.columns.compiled import inlined
 from whence.engines.local.forest.layout import (
     ALIVE,
     ANSWERED,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from whence.columns.compiled import inlined
 from whence.engines.local.forest.costs import drop_first, offer
 from whence.engines.local.forest.grow import enter, has_joined_enough, learn
-from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ANSWERED,
     ARITY,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from whence.columns.compiled import kernel
 from whence.engines.engine import Rows
-from whence.engines.local.forest.kernels import kernel
 from whence.engines.local.forest.layout import COMES, ENTERING, ENTERING_RELATION, NOTHING, NULL_ID, Array
 from whence.engines.local.forest.rows import Decoder, ForestChange, ForestDelta, ForestRows
 from whence.engines.local.forest.values import Interner, ValueColumn, is_null, null_cost

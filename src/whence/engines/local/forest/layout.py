@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from whence.engines.local.forest.kernels import inlined
+from whence.columns.compiled import inlined
 
 Array: TypeAlias = np.ndarray[Any, Any]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.engines.local.forest.kernels import inlined
+from whence.columns.compiled import inlined
 from whence.engines.local.forest.layout import (
     ADD,
     ALIVE,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.columns.compiled import inlined, kernel
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,

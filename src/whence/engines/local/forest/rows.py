@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.columns.compiled import inlined, kernel
 from whence.engines.local.forest.layout import ALIVE, COLUMNS, NOTED, RELATION, STATUS, Array
 from whence.engines.local.forest.values import Interner, ValueColumn
 from whence.model.types import Row, Type, Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.columns.compiled import inlined, kernel
 from whence.engines.local.forest.layout import (
     ARITY,
     BODY,

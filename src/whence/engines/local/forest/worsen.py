@@ -6,8 +6,8 @@ whatever the others still get can only be dearer; it is alive again, and may off
 
 from __future__ import annotations
 
+from whence.columns.compiled import inlined
 from whence.engines.local.forest.costs import cost_of, drop_first, push, remember
-from whence.engines.local.forest.kernels import inlined
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,

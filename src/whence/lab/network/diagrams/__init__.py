@@ -6,6 +6,6 @@ its rows, finds those that a deleted leaf touches by an index, and ships them as
 
 from pathlib import Path
 
-from whence.engines.local.forest.kernels import forget_stale_kernels
+from whence.columns.compiled import forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.columns.compiled import inlined, kernel
 from whence.incremental.recursive.journal import UndoLog
 from whence.lab.network.diagrams.layout import FALSE, FIRST_BRANCH, NONE, OR, Array, Branches, Long, as_list
 from whence.lab.network.diagrams.operations import combined, over

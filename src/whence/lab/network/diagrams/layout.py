@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.engines.local.forest.kernels import kernel
+from whence.columns.compiled import kernel
 
 Array: TypeAlias = NDArray[np.int32]
 Long: TypeAlias = NDArray[np.int64]

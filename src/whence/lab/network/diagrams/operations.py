@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.engines.local.forest.kernels import inlined, kernel
+from whence.columns.compiled import inlined, kernel
 from whence.lab.network.diagrams.layout import (
     AND,
     DONE_HIGH,

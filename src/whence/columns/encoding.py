@@ -1,0 +1,333 @@
+"""How the values of a column type lie in a numpy array, one number per value, NULL included.
+
+Whole numbers, decimals, dates, timestamps and truth values are 64-bit integers in their own order. Everything else
+that is no DOUBLE, text above all, is the number of an entry in a dictionary: equal values have equal numbers, and no
+order. NULL is a number that no value has, so that equal rows have equal numbers and a mask is never needed.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from whence.columns.errors import NotInColumnsError
+from whence.model.schema import Relation
+from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, DecimalType, IntegerType, Type, Value
+from whence.model.types.decimals import CONTEXT, LONG_DIGITS
+from whence.model.types.times import EPOCH
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+INTEGER: np.dtype[Any] = np.dtype(np.int64)
+FLOATING: np.dtype[Any] = np.dtype(np.float64)
+# NULL among integers, and among DOUBLEs, of which NaN is no value. As integers the two differ.
+NULL = -(2**63)
+NULL_DOUBLE = np.float64("nan")
+
+# The longest number of units of a DECIMAL that stands for itself, and where the others begin.
+LONGEST_UNITS = 999_999_999_999_999_999
+OUTLIER = 2_000_000_000_000_000_000
+
+_EPOCH_DAY = EPOCH.toordinal()
+_MICROSECONDS = np.dtype("datetime64[us]")
+
+
+class Dictionary:
+    """Values by their numbers, which they have from when they are first met."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Value, int] = {}
+        # Room doubles when it is used up, so that a new value costs the same however many there are.
+        self._values: Array = np.full(64, None, object)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, value: Value) -> int | None:
+        """The number of a value, if it has been met."""
+        return self._numbers.get(value)
+
+    def numbers(self, values: Sequence[Value]) -> list[int]:
+        known = self._numbers
+        first = len(known)
+        found = [NULL if value is None else known.setdefault(value, len(known)) for value in values]
+        if len(known) > first:
+            while len(known) > len(self._values):
+                self._values = np.concatenate([self._values, np.full(len(self._values), None, object)])
+            new = _last(known, len(known) - first)
+            # From an iterator, since numpy takes a list of tuples apart, and a value may be one.
+            self._values[first : len(known)] = np.fromiter(new, object, len(new))
+        return found
+
+    def values(self, numbers: Array) -> Array:
+        """The values of numbers, none of which is NULL."""
+        return self._values[numbers]
+
+
+def _last(known: dict[Value, int], count: int) -> list[Value]:
+    """The newest keys, in the order in which they came."""
+    backwards = reversed(known)
+    return [next(backwards) for _ in range(count)][::-1]
+
+
+class Encoding:
+    """A type's values as 64-bit integers, which this base class takes as they are."""
+
+    dtype = INTEGER
+    null: Any = NULL
+    # Whether smaller numbers are smaller values.
+    is_ordered = True
+
+    def __init__(self, kind: Type) -> None:
+        self.type = kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Encoding) and type(self) is type(other) and self.type == other.type
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        """Raises NotInColumnsError for a value that cannot be told from NULL."""
+        given: Sequence[Any] = values
+        if None in given:
+            given = [NULL if value is None else value for value in self._checked(given)]
+            return np.array(given, INTEGER)
+        return self._safe(np.array(given, INTEGER))
+
+    def decode(self, numbers: Array) -> list[Value]:
+        decoded: list[Value] = self._decode(numbers).tolist() if len(numbers) else []
+        return _with_nulls(decoded, np.flatnonzero(self.is_null(numbers)))
+
+    def is_null(self, numbers: Array) -> Array:
+        nulls: Array = numbers == NULL
+        return nulls
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        """An Arrow array of just this type, whose values are checked already."""
+        return self._safe(_filled(column.cast("int64"), 0), column)
+
+    def to_arrow(self, numbers: Array) -> pa.Array:
+        import pyarrow as pa
+
+        nulls = self.is_null(numbers)
+        mask = nulls if nulls.any() else None
+        return pa.array(self._plain(numbers), mask=mask).cast(self.type.arrow())
+
+    def _plain(self, numbers: Array) -> Array:
+        """What Arrow takes for the numbers; of NULL, anything."""
+        return numbers
+
+    def _decode(self, numbers: Array) -> Array:
+        return numbers
+
+    def _checked(self, values: Sequence[Any]) -> Sequence[Any]:
+        if self.type == BIGINT and NULL in values:
+            raise NotInColumnsError(f"the number {NULL}, which stands for NULL")
+        return values
+
+    def _safe(self, numbers: Array, column: pa.Array | None = None) -> Array:
+        """The numbers, with NULL where an Arrow column has one, after a look at whether NULL stands for itself."""
+        if self.type == BIGINT and len(numbers) and numbers.min() == NULL:
+            raise NotInColumnsError(f"the number {NULL}, which stands for NULL")
+        return numbers if column is None or not column.null_count else _nulled(numbers, column, NULL)
+
+
+def _filled(column: pa.Array, value: Any) -> Array:
+    filled = column.fill_null(value) if column.null_count else column
+    array: Array = filled.to_numpy(zero_copy_only=False)
+    return array
+
+
+def _nulled(numbers: Array, column: pa.Array, null: Any) -> Array:
+    numbers = numbers.copy()
+    numbers[column.is_null().to_numpy(zero_copy_only=False)] = null
+    return numbers
+
+
+def _with_nulls(decoded: list[Value], nulls: Array) -> list[Value]:
+    for at in nulls.tolist():
+        decoded[at] = None
+    return decoded
+
+
+class BooleanEncoding(Encoding):
+    def decode(self, numbers: Array) -> list[Value]:
+        return _with_nulls((numbers == 1).tolist(), np.flatnonzero(numbers == NULL))
+
+    def _plain(self, numbers: Array) -> Array:
+        plain: Array = numbers == 1
+        return plain
+
+
+class DateEncoding(Encoding):
+    """The days since 1970."""
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        dates: Sequence[Any] = values
+        return np.array([NULL if day is None else day.toordinal() - _EPOCH_DAY for day in dates], INTEGER)
+
+    def decode(self, numbers: Array) -> list[Value]:
+        from_ordinal = datetime.date.fromordinal
+        return [None if day == NULL else from_ordinal(day + _EPOCH_DAY) for day in numbers.tolist()]
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        return super().from_arrow(column.cast("int32"))
+
+    def _plain(self, numbers: Array) -> Array:
+        return np.where(numbers == NULL, 0, numbers).astype(np.int32)
+
+
+class TimestampEncoding(Encoding):
+    """The microseconds since 1970."""
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        # numpy's "not a time" is just the number that NULL is.
+        moments: Array = np.array(values, _MICROSECONDS)
+        return moments.astype(INTEGER)
+
+    def _decode(self, numbers: Array) -> Array:
+        return numbers.astype(_MICROSECONDS)
+
+
+class DecimalEncoding(Encoding):
+    """A whole number of the last digit's units. One with more than 18 digits is OUTLIER plus its dictionary number."""
+
+    def __init__(self, kind: DecimalType, outliers: Dictionary) -> None:
+        super().__init__(kind)
+        self.scale = kind.scale
+        self.is_ordered = kind.precision <= LONG_DIGITS
+        self._outliers = outliers
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        scale, scaleb = self.scale, CONTEXT.scaleb
+        numbers: Sequence[Any] = values
+        return self.of_units([None if number is None else int(scaleb(number, scale)) for number in numbers])
+
+    def of_units(self, units: Sequence[int | None]) -> Array:
+        """Whole numbers of units, of any length."""
+        return np.array([NULL if number is None else self._of_units(number) for number in units], INTEGER)
+
+    def decode(self, numbers: Array) -> list[Value]:
+        scale, scaleb, make = -self.scale, CONTEXT.scaleb, decimal.Decimal
+        return [None if number is None else scaleb(make(number), scale) for number in self.units(numbers)]
+
+    def units(self, numbers: Array) -> list[int | None]:
+        known = self._outliers.values
+        return [
+            None if number == NULL else number if number < OUTLIER else known(np.array([number - OUTLIER]))[0]
+            for number in numbers.tolist()
+        ]
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        words = np.frombuffer(column.buffers()[1], INTEGER)[2 * column.offset : 2 * (column.offset + len(column))]
+        low, high = words[::2], words[1::2]
+        if not self.is_ordered and not ((high == low >> 63) & (np.abs(low) <= LONGEST_UNITS)).all():
+            return self.encode(column.to_pylist())
+        return self._safe(np.ascontiguousarray(low), column)
+
+    def to_arrow(self, numbers: Array) -> pa.Array:
+        import pyarrow as pa
+
+        if len(numbers) and numbers.max() >= OUTLIER:
+            return pa.array(self.decode(numbers), self.type.arrow())
+        nulls = numbers == NULL
+        words = np.empty((len(numbers), 2), INTEGER)
+        words[:, 0] = np.where(nulls, 0, numbers)
+        words[:, 1] = words[:, 0] >> 63
+        valid = pa.array(~nulls).buffers()[1] if nulls.any() else None
+        return pa.Array.from_buffers(self.type.arrow(), len(numbers), [valid, pa.py_buffer(words)])
+
+    def _of_units(self, number: int) -> int:
+        if -LONGEST_UNITS <= number <= LONGEST_UNITS:
+            return number
+        return OUTLIER + self._outliers.numbers([number])[0]
+
+
+class DoubleEncoding(Encoding):
+    dtype = FLOATING
+    null = NULL_DOUBLE
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        return np.array(values, FLOATING)
+
+    def is_null(self, numbers: Array) -> Array:
+        return np.isnan(numbers)
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        # There is no negative zero.
+        return _filled(column.cast("float64"), NULL_DOUBLE) + 0.0
+
+
+class DictionaryEncoding(Encoding):
+    """The numbers that a dictionary has for the values."""
+
+    is_ordered = False
+
+    def __init__(self, kind: Type, dictionary: Dictionary) -> None:
+        super().__init__(kind)
+        self.dictionary = dictionary
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        return np.array(self.dictionary.numbers(values), INTEGER)
+
+    def decode(self, numbers: Array) -> list[Value]:
+        nulls = np.flatnonzero(numbers == NULL)
+        decoded: list[Value] = self.dictionary.values(np.where(numbers == NULL, 0, numbers)).tolist()
+        return _with_nulls(decoded, nulls)
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        encoded = column.dictionary_encode()
+        values = self.type.from_arrow(encoded.dictionary.to_pylist())
+        known = np.array([*self.dictionary.numbers(values), NULL], INTEGER)
+        indices: Array = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
+        return known[indices]
+
+    def to_arrow(self, numbers: Array) -> pa.Array:
+        import pyarrow as pa
+
+        different, places = np.unique(numbers, return_inverse=True)
+        return pa.array(self.decode(different), self.type.arrow()).take(pa.array(places))
+
+
+class Encodings:
+    """The encodings of one database, which share its dictionaries."""
+
+    def __init__(self) -> None:
+        self._dictionaries: dict[str, Dictionary] = {}
+        self._known: dict[Type, Encoding] = {}
+
+    def of(self, kind: Type) -> Encoding:
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = self._made(kind)
+        return known
+
+    def of_relation(self, relation: Relation) -> tuple[Encoding, ...]:
+        return tuple([self.of(column.type) for column in relation.columns])
+
+    def _made(self, kind: Type) -> Encoding:
+        if isinstance(kind, IntegerType):
+            return Encoding(kind)
+        own = _OWN.get(kind)
+        if own is not None:
+            return own(kind)
+        dictionary = self._dictionaries.setdefault(kind.family, Dictionary())
+        return (
+            DecimalEncoding(kind, dictionary) if isinstance(kind, DecimalType) else DictionaryEncoding(kind, dictionary)
+        )
+
+
+_OWN: dict[Type, type[Encoding]] = {
+    BOOLEAN: BooleanEncoding,
+    DATE: DateEncoding,
+    TIMESTAMP: TimestampEncoding,
+    DOUBLE: DoubleEncoding,
+}

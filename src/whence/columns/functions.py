@@ -1,0 +1,94 @@
+"""The built-in functions that arrays have, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from whence.columns.arithmetic import absolute, arithmetic, negation
+from whence.columns.casts import conversion
+from whence.columns.conditions import (
+    case,
+    chain,
+    coalesce,
+    comparison,
+    extreme,
+    is_null,
+    membership,
+    negated,
+    nullif,
+    same,
+)
+from whence.columns.dates import DATE_PARTS, date_part, days_between
+from whence.columns.parts import Part, Run, dtype_of, strict, strict_unary
+from whence.functions.conditional import CASE
+from whence.functions.resolve import Resolved
+from whence.model.types import NULL, Type
+
+# The call with these operands, which have the resolved types; None where arrays do not have it.
+Function: TypeAlias = Callable[[Resolved, Sequence[Part]], Run | None]
+
+
+def converted(operand: Part, kind: Type) -> Run | None:
+    """CAST; None where arrays do not have it."""
+    if operand.kind == NULL:
+        return _only_null(operand.run, kind)
+    kernel = conversion(operand.kind, kind)
+    return None if kernel is None else strict_unary(kernel, operand.run)
+
+
+def _only_null(operand: Run, kind: Type) -> Run:
+    dtype, nulls = dtype_of(kind), np.array(True)
+    return lambda batch: (np.zeros(batch.length, dtype), nulls, operand(batch)[2])
+
+
+def _computing(symbol: str, resolved: Resolved, operands: Sequence[Part]) -> Run | None:
+    if any(operand.kind == NULL for operand in operands):
+        return None
+    if len(operands) == 1:
+        (operand,) = operands
+        return operand.run if symbol == "+" else strict_unary(negation(resolved.result), operand.run)
+    left, right = operands
+    kernel = arithmetic(symbol, resolved, left, right)
+    return None if kernel is None else strict(kernel, left.run, right.run)
+
+
+def _date_part(name: str, _: Resolved, operands: Sequence[Part]) -> Run | None:
+    (operand,) = operands
+    kernel = date_part(name, operand.kind)
+    return None if kernel is None else strict_unary(kernel, operand.run)
+
+
+def _comparing(symbol: str, _: Resolved, operands: Sequence[Part]) -> Run | None:
+    left, right = operands
+    return comparison(symbol, left, right)
+
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    {
+        **{symbol: partial(_computing, symbol) for symbol in ("+", "-", "*", "/", "div", "quotient", "%")},
+        **{symbol: partial(_comparing, symbol) for symbol in ("=", "!=", "<", "<=", ">", ">=")},
+        "date_add": partial(_computing, "+"),
+        "date_sub": partial(_computing, "-"),
+        "<=>": lambda _, operands: same(*operands),
+        "in": lambda _, operands: membership(operands[0], operands[1:]),
+        "greatest": lambda _, operands: extreme(np.maximum, operands),
+        "least": lambda _, operands: extreme(np.minimum, operands),
+        "and": lambda _, operands: chain(False, operands),
+        "or": lambda _, operands: chain(True, operands),
+        "not": lambda _, operands: strict_unary(negated, operands[0].run),
+        "isnull": lambda _, operands: is_null(operands[0], wanted=True),
+        "isnotnull": lambda _, operands: is_null(operands[0], wanted=False),
+        "if": lambda resolved, operands: case(resolved.result, operands),
+        CASE: lambda resolved, operands: case(resolved.result, operands),
+        "coalesce": lambda resolved, operands: coalesce(resolved.result, operands),
+        "nullif": lambda resolved, operands: nullif(resolved.arguments[1], *operands),
+        **{name: partial(_date_part, name) for name in DATE_PARTS},
+        "datediff": lambda _, operands: strict(days_between, operands[0].run, operands[1].run),
+        "abs": lambda resolved, operands: strict_unary(absolute(resolved.result), operands[0].run),
+    }
+)

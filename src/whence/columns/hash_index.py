@@ -1,0 +1,177 @@
+"""Kernels over rows of 64-bit integers: hash indexes in chains, the counts of rows and how they are about to change.
+
+An index has the newest row of each bucket in `heads`, and in `links` the one before it. Rows that are gone stay in
+their chains, with a count of 0, until the table is packed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.columns.compiled import inlined, kernel
+from whence.columns.encoding import Array
+
+NOTHING = -1
+
+
+@inlined
+def bucket(rows: Array, at: int, columns: Array, heads: Array) -> int:
+    """Where the values of a row at some columns belong."""
+    hash_ = np.uint64(len(columns) + 1)
+    for column in columns:
+        hash_ = (hash_ ^ np.uint64(rows[at, column])) * np.uint64(0x9E3779B97F4A7C15)
+        hash_ = hash_ ^ (hash_ >> np.uint64(32))
+    return np.int64(hash_ & np.uint64(len(heads) - 1))
+
+
+@kernel
+def link(rows: Array, first: int, end: int, columns: Array, heads: Array, links: Array) -> None:
+    """Put rows into an index."""
+    for row in range(first, end):
+        place = bucket(rows, row, columns, heads)
+        links[row] = heads[place]
+        heads[place] = row
+
+
+@kernel
+def enter(
+    rows: Array, size: int, identity: Array, heads: Array, links: Array, new: Array, everything: Array, found: Array
+) -> int:
+    """Find rows, or add them; their numbers come into `found`. Answers how many rows there are then.
+
+    The index is on the columns of `identity`, which are enough to tell most rows apart; `everything` has all columns'
+    places in `new`.
+    """
+    width = new.shape[1]
+    for at in range(len(new)):
+        place = bucket(new, at, identity, heads)
+        row = np.int64(heads[place])
+        while row != NOTHING:
+            column = 0
+            while column < width and rows[row, column] == new[at, column]:
+                column += 1
+            if column == width:
+                break
+            row = np.int64(links[row])
+        if row == NOTHING:
+            row = np.int64(size)
+            size += 1
+            for column in everything:
+                rows[row, column] = new[at, column]
+            links[row] = heads[place]
+            heads[place] = row
+        found[at] = row
+    return size
+
+
+@kernel
+def find(rows: Array, identity: Array, heads: Array, links: Array, wanted: Array, found: Array) -> None:
+    """The numbers of rows, or NOTHING."""
+    width = wanted.shape[1]
+    for at in range(len(wanted)):
+        row = np.int64(heads[bucket(wanted, at, identity, heads)])
+        while row != NOTHING:
+            column = 0
+            while column < width and rows[row, column] == wanted[at, column]:
+                column += 1
+            if column == width:
+                break
+            row = np.int64(links[row])
+        found[at] = row
+
+
+@inlined
+def has_key(rows: Array, row: int, columns: Array, keys: Array, at: int) -> bool:
+    for part in range(len(columns)):  # noqa: SIM110 - numba has no all()
+        if rows[row, columns[part]] != keys[at, part]:
+            return False
+    return True
+
+
+@inlined
+def present(counts: Array, pending: Array, row: int, is_after: bool, is_set: bool) -> int:
+    """How often a row is there, before the change under way or after it."""
+    count = counts[row]
+    if is_after:
+        count += pending[row]
+    if is_set:
+        return np.int64(1) if count > 0 else np.int64(0)
+    return np.int64(count)
+
+
+@kernel
+def probe(
+    rows: Array,
+    counts: Array,
+    pending: Array,
+    is_after: bool,
+    is_set: bool,
+    columns: Array,
+    heads: Array,
+    links: Array,
+    keys: Array,
+    places: Array,
+    key_of: Array,
+    found: Array,
+    weights: Array,
+) -> int:
+    """Rows that hold a key at the columns: which key, which row, and how often it is there, as far as there is room.
+
+    Answers how many there are. `places` has the numbers of a key's parts.
+    """
+    total = 0
+    for at in range(len(keys)):
+        row = np.int64(heads[bucket(keys, at, places, heads)])
+        while row != NOTHING:
+            count = present(counts, pending, row, is_after, is_set)
+            if count != 0 and has_key(rows, row, columns, keys, at):
+                if total < len(found):
+                    key_of[total] = at
+                    found[total] = row
+                    weights[total] = count
+                total += 1
+            row = np.int64(links[row])
+    return total
+
+
+@kernel
+def holds(
+    rows: Array,
+    counts: Array,
+    pending: Array,
+    is_after: bool,
+    columns: Array,
+    heads: Array,
+    links: Array,
+    keys: Array,
+    places: Array,
+    held: Array,
+) -> None:
+    """Whether any row that is there holds a key."""
+    for at in range(len(keys)):
+        row = np.int64(heads[bucket(keys, at, places, heads)])
+        held[at] = False
+        while row != NOTHING:
+            if present(counts, pending, row, is_after, True) and has_key(rows, row, columns, keys, at):
+                held[at] = True
+                break
+            row = np.int64(links[row])
+
+
+@kernel
+def add_up(pending: Array, found: Array, weights: Array, changed: Array) -> int:
+    """Add weights to rows, and list those whose total is not 0, each once. Answers how many they are."""
+    for at in range(len(found)):
+        pending[found[at]] += weights[at]
+    total = 0
+    for at in range(len(found)):
+        row = found[at]
+        if pending[row] != 0:
+            changed[total] = row
+            # Out of the way for a moment, so that the row is not listed again.
+            weights[total] = pending[row]
+            pending[row] = 0
+            total += 1
+    for at in range(total):
+        pending[changed[at]] = weights[at]
+    return total

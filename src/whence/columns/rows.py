@@ -1,0 +1,135 @@
+"""The rows of a table as Python has them, made where somebody asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from decimal import Decimal
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+
+from whence.columns.arrow import ArrowRows
+from whence.columns.encoding import Array, DecimalEncoding, DoubleEncoding, Encoding
+from whence.columns.errors import NotInColumnsError
+from whence.columns.hash_index import NOTHING
+from whence.columns.table import ColumnTable
+from whence.functions.widening import is_integer
+from whence.model.types import Row, Value
+
+# Rows that are made at a time.
+PIECE = 10_000
+
+
+def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
+    """The rows of these numbers."""
+    if not table.width:
+        return [()] * len(numbers)
+    decoded = [each.decode(table.column(at, numbers)) for at, each in enumerate(table.encodings)]
+    return list(zip(*decoded, strict=True))
+
+
+def encoded_rows(encodings: Sequence[Encoding], rows: Sequence[Row]) -> list[Array]:
+    """Rows as columns of numbers."""
+    columns: Sequence[Sequence[Value]] = list(zip(*rows, strict=True)) if rows else [()] * len(encodings)
+    return [encoding.encode(values) for encoding, values in zip(encodings, columns, strict=True)]
+
+
+def encoded_arrow(encodings: Sequence[Encoding], rows: ArrowRows) -> list[Array]:
+    return [encoding.from_arrow(array) for encoding, array in zip(encodings, rows.arrays, strict=True)]
+
+
+def has_all(table: ColumnTable, rows: ArrowRows) -> bool:
+    """Whether the rows are there, each as often as it is among them."""
+    try:
+        found = table.find(encoded_arrow(table.encodings, rows), len(rows))
+    except NotInColumnsError:
+        return False
+    if (found == NOTHING).any():
+        return False
+    numbers, copies = np.unique(found, return_counts=True)
+    return bool((table.counts(numbers) >= copies).all())
+
+
+def encoded_keys(encoding: Encoding, values: Sequence[Value]) -> tuple[Array, Array | None]:
+    """Values that a column is to hold, and a mask of those that it can: Python takes equal numbers for the same."""
+    if set(map(type, values)) <= {encoding.type.python, type(None)} and not isinstance(encoding, DecimalEncoding):
+        return encoding.encode(values), None
+    converted = [_converted(encoding, value) for value in values]
+    fits = np.array([value is None or given is not None for value, given in zip(values, converted, strict=True)])
+    return encoding.encode(converted), None if fits.all() else fits
+
+
+def _converted(encoding: Encoding, value: Any) -> Any:
+    """The value as one of the column's, or None where it is none."""
+    if value is None or isinstance(value, str):
+        return value
+    if is_integer(encoding.type):
+        whole = int(value)
+        return whole if whole == value and whole in encoding.type.limits else None
+    if isinstance(encoding, DoubleEncoding):
+        return float(value) if float(value) == value else None
+    if isinstance(encoding, DecimalEncoding):
+        units = Decimal(value).scaleb(encoding.scale)
+        return value if units == int(units) else None
+    return value
+
+
+class TableRows(Mapping[Row, int]):
+    """The rows that are there, and how often."""
+
+    def __init__(self, table: ColumnTable) -> None:
+        self.table = table
+
+    def __getitem__(self, row: Row) -> int:
+        try:
+            found = self.table.find(encoded_rows(self.table.encodings, [row]), 1)
+        except (NotInColumnsError, TypeError, ValueError, OverflowError, AttributeError):
+            # Nothing else than rows of this relation is asked for, but for a number that columns do not hold.
+            raise KeyError(row) from None
+        count = int(self.table.counts(found)[0])
+        if count:
+            return count
+        raise KeyError(row)
+
+    def __iter__(self) -> Iterator[Row]:
+        numbers = self.table.live()
+        for start in range(0, len(numbers), PIECE):
+            yield from rows_of(self.table, numbers[start : start + PIECE])
+
+    def __len__(self) -> int:
+        return self.table.present
+
+    def items(self) -> ItemsView[Row, int]:
+        return _Items(self)
+
+    def values(self) -> ValuesView[int]:
+        return _Values(self)
+
+    def has_all(self, rows: ArrowRows) -> bool:
+        """Whether rows are there, each as often as it is among them."""
+        return has_all(self.table, rows)
+
+    def columns(self) -> Sequence[Sequence[Value]]:
+        """The columns of a set."""
+        numbers = self.table.live()
+        return [each.decode(self.table.column(at, numbers)) for at, each in enumerate(self.table.encodings)]
+
+
+class _Items(ItemsView[Row, int]):
+    """Goes through the rows without looking them up."""
+
+    _mapping: TableRows
+
+    def __iter__(self) -> Iterator[tuple[Row, int]]:
+        return zip(self._mapping, self._mapping.values(), strict=True)
+
+
+class _Values(ValuesView[int]):
+    _mapping: TableRows
+
+    def __iter__(self) -> Iterator[int]:
+        table = self._mapping.table
+        if table.is_set:
+            return repeat(1, table.present)
+        return iter(table.counts(table.live()).tolist())

@@ -1,0 +1,47 @@
+"""What a database keeps in columns: its tables, and components without recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from whence.analysis.components import Component
+from whence.columns.encoding import Encodings
+from whence.incremental.columnar.counting import ColumnCounting
+from whence.incremental.columnar.store import ColumnStore, column_table_store, mirror
+from whence.incremental.store import Store
+from whence.model.program import Functions
+from whence.model.schema import Relation
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The encodings of a database, and tables for readers of columns where a relation is kept row by row."""
+
+    encodings: Encodings = field(default_factory=Encodings)
+    mirrors: dict[str, ColumnStore] = field(default_factory=dict)
+
+    def table_store(self, relation: Relation) -> Store:
+        """An empty store for a base table."""
+        return column_table_store(relation, self.encodings)
+
+    def without(self, gone: frozenset[str]) -> Columns:
+        return Columns(self.encodings, {name: each for name, each in self.mirrors.items() if name not in gone})
+
+    def counting(
+        self, component: Component, relations: Mapping[str, Relation], functions: Functions, stores: Mapping[str, Store]
+    ) -> ColumnCounting:
+        """What keeps a component without recursion. Raises NotInColumnsError where it has to be kept row by row."""
+        below: dict[str, ColumnStore] = {}
+        made: dict[str, ColumnStore] = {}
+        for name in component.reads:
+            store = stores[name]
+            if isinstance(store, ColumnStore):
+                below[name] = store
+            elif name in self.mirrors:
+                below[name] = self.mirrors[name]
+            else:
+                below[name] = made[name] = mirror(relations[name], store, self.encodings)
+        maintainer = ColumnCounting(component, relations, functions, below, self.encodings)
+        self.mirrors.update(made)
+        return maintainer

@@ -1,0 +1,148 @@
+"""Views without recursion over columns: what a change of the tables below means for a view, and the view's own table.
+
+    Δ(R ⋈ S) = ΔR ⋈ S + (R + ΔR) ⋈ ΔS
+
+A rule whose literals change has a summand for each of them. It begins with the literal's change, reads the changed
+literals before it as they will be, and those after it as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from whence.analysis.components import Component
+from whence.analysis.typed_rules import TypedRule
+from whence.columns.delta import ColumnDelta
+from whence.columns.encoding import Encodings
+from whence.columns.rows import TableRows
+from whence.incremental.columnar.pipeline import ONE, ReadsAfter, VectorPlan, VectorTerms
+from whence.incremental.columnar.store import ColumnStore, ViewStore
+from whence.incremental.columnar.views import ColumnGroups, ColumnTally, ColumnView, Take, head_terms
+from whence.incremental.maintainer import Maintainer
+from whence.incremental.plan import relation_of
+from whence.incremental.planner import make_delta_plan, make_plan
+from whence.incremental.store import Store, StoreStatistics
+from whence.model.program import Functions
+from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Delta
+from whence.planning.statistics import is_outdated
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A plan ready to run, what takes its bindings, and the sizes of the relations that it was made for."""
+
+    plan: VectorPlan
+    take: Take
+    sizes: Mapping[str, int]
+
+
+class ColumnRule:
+    """A rule over tables."""
+
+    def __init__(
+        self,
+        rule: TypedRule,
+        number: int,
+        functions: Functions,
+        stores: Mapping[str, ColumnStore],
+        view: ColumnView,
+        encodings: Encodings,
+    ) -> None:
+        self._rule, self._number, self._functions = rule, number, functions
+        self._view, self._encodings = view, encodings
+        self._tables = {name: store.table for name, store in stores.items()}
+        self._statistics = StoreStatistics(stores)
+        self._reads = {at: name for at, literal in enumerate(rule.rule.body) if (name := relation_of(literal))}
+        self._prepared: dict[int | None, _Prepared] = {}
+        # What cannot be done is to be known before anything is built.
+        for trigger in (None, *self._reads):
+            self._plan_for(trigger)
+
+    def build(self) -> None:
+        """Gives the view all bindings over what the tables hold."""
+        prepared = self._plan_for(None)
+        for batch in prepared.plan.run(ONE, {}):
+            prepared.take(batch)
+
+    def apply(self, deltas: Mapping[str, ColumnDelta]) -> None:
+        """Gives the view the bindings that come and go. The deltas are staged in their tables."""
+        changed = [at for at, name in self._reads.items() if name in deltas]
+        for place, trigger in enumerate(changed):
+            prepared = self._plan_for(trigger)
+            start = prepared.plan.enter(deltas[self._reads[trigger]])
+            reads_after: ReadsAfter = dict.fromkeys(changed[:place], True)
+            for batch in prepared.plan.run(start, reads_after):
+                prepared.take(batch)
+
+    def _plan_for(self, trigger: int | None) -> _Prepared:
+        statistics = self._statistics
+        sizes = {name: self._tables[name].present for name in self._reads.values()}
+        prepared = self._prepared.get(trigger)
+        if prepared is None or is_outdated(prepared.sizes, sizes):
+            if trigger is None:
+                plan = make_plan(self._rule, statistics, indexes=lambda name: self._tables[name].indexed)
+            else:
+                plan = make_delta_plan(self._rule, statistics, trigger)
+            terms = VectorTerms(plan, self._functions, self._encodings)
+            take = self._view.taker(self._rule, self._number, terms)
+            head = head_terms(self._rule)
+            vector_plan = VectorPlan(plan, terms, self._tables, head, is_for_change=trigger is not None)
+            prepared = self._prepared[trigger] = _Prepared(vector_plan, take, sizes)
+        return prepared
+
+
+class ColumnCounting(Maintainer):
+    """One relation and its rules."""
+
+    def __init__(
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        stores: Mapping[str, ColumnStore],
+        encodings: Encodings,
+    ) -> None:
+        """Raises NotInColumnsError for rules that have to be followed otherwise."""
+        (self._name,) = component.relations
+        relation = relations[self._name]
+        self._stores = {name: stores[name] for name in component.reads}
+        self._view: ColumnView = (
+            ColumnGroups(relation, component.typed, encodings)
+            if component.aggregated
+            else ColumnTally(relation, encodings)
+        )
+        self._rules = [
+            ColumnRule(rule, number, functions, self._stores, self._view, encodings)
+            for number, rule in enumerate(component.typed)
+        ]
+
+    def own_store(self) -> Store:
+        return ViewStore(self._view.table)
+
+    def build(self) -> Mapping[str, Delta]:
+        self._view.begin()
+        for rule in self._rules:
+            rule.build()
+        return {self._name: self._view.change()}
+
+    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        staged = {name: self._stores[name].stage(delta) for name, delta in deltas.items() if delta}
+        self._view.begin()
+        for rule in self._rules:
+            rule.apply(staged)
+        delta = self._view.change()
+        return {self._name: delta} if delta else {}
+
+    def settle(self) -> None:
+        self._view.settle()
+
+    def undo(self) -> None:
+        self._view.undo()
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        if relation != self._name:
+            raise KeyError(relation)
+        return TableRows(self._view.table)

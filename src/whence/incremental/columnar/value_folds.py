@@ -1,0 +1,237 @@
+"""min, max, and aggregates of different values: what groups keep is how often each of their values is there."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from whence.columns.delta import ColumnDelta
+from whence.columns.encoding import FLOATING, INTEGER, OUTLIER, Array, Encoding, Encodings
+from whence.columns.errors import NotInColumnsError
+from whence.columns.table import ColumnTable
+from whence.incremental.aggregates import TypedAggregate
+from whence.incremental.columnar.folds import ColumnFold, linear_fold, resized
+from whence.model.types import BIGINT, Type
+
+# Where a group has so many values, it is not gone through twice for the best that is left.
+LARGE_GROUP = 256
+
+
+class GroupValues:
+    """The values of groups: rows of a group's number and a value, in a table of their own."""
+
+    def __init__(self, value: Encoding) -> None:
+        self._encodings = (Encoding(BIGINT), value)
+        self.table = ColumnTable(self._encodings, is_set=True)
+        self._added: list[tuple[Array, Array, Array]] = []
+
+    def add(self, groups: Array, weights: Array, values: Array) -> None:
+        there = ~self._encodings[1].is_null(values)
+        if not there.all():
+            groups, weights, values = groups[there], weights[there], values[there]
+        self._added.append((groups, values, weights))
+
+    def change(self) -> ColumnDelta:
+        """The values that come to be there, and those that are there no more."""
+        added, self._added = self._added, []
+        groups, values, weights = (np.concatenate(each) for each in zip(*added, strict=True)) if added else _NOTHING
+        return self.table.stage([groups, values.astype(self._encodings[1].dtype, copy=False)], weights)
+
+    def settle(self) -> None:
+        self.table.settle()
+        if self.table.is_worth_packing:
+            self.table.pack()
+
+    def undo(self) -> None:
+        self._added = []
+        self.table.drop()
+
+    def renumber(self, chosen: Array) -> None:
+        """These groups, in this order, are all that is left."""
+        numbers = np.zeros(int(chosen.max(initial=0)) + 1, INTEGER)
+        numbers[chosen] = np.arange(len(chosen))
+        rows = self.table.live()
+        groups, values = self.table.columns(rows)
+        counts = self.table.multiplicities(rows)
+        self.table = ColumnTable(self._encodings, is_set=True)
+        self.table.stage([numbers[groups], values], counts)
+        self.table.settle()
+
+
+_NOTHING = (np.empty(0, INTEGER), np.empty(0, INTEGER), np.empty(0, INTEGER))
+
+
+class DistinctFold(ColumnFold):
+    """count, sum and avg of the values that are there, however often."""
+
+    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
+        super().__init__(aggregate, encodings, column)
+        self._values = GroupValues(self._given)
+        self._inner = linear_fold(aggregate, encodings, column)
+
+    @property
+    def arrays(self) -> list[Array]:
+        return self._inner.arrays
+
+    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
+        self._inner.resize(chosen, room, renumbers=renumbers)
+        if renumbers:
+            self._values.renumber(chosen)
+
+    def add(self, groups: Array, weights: Array, values: Array) -> None:
+        self._values.add(groups, weights, values)
+
+    def results(self, groups: Array) -> Array:
+        delta = self._values.change()
+        self._inner.add(delta.encoded[0], delta.weights, delta.encoded[1])
+        return self._inner.results(groups)
+
+    def settle(self) -> None:
+        self._values.settle()
+
+    def undo(self) -> None:
+        self._values.undo()
+
+
+@dataclass(slots=True)
+class _Sorted:
+    """The values of a large group, best first, some of which may be gone, and those that came since."""
+
+    values: list[Any]
+    # Before this place, all are gone.
+    start: int = 0
+    came: list[Any] = field(default_factory=list)
+
+
+class ExtremeFold(ColumnFold):
+    """min or max of values whose numbers are in their order."""
+
+    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
+        super().__init__(aggregate, encodings, column)
+        self._sign = 1 if aggregate.function == "min" else -1
+        self._is_double = self._given.dtype == FLOATING
+        self._has_outliers = not self._given.is_ordered
+        self._values = GroupValues(self._given)
+        self._best: Array = np.zeros(0, self._given.dtype)
+        # Of large groups whose best value went once.
+        self._sorted: dict[int, _Sorted] = {}
+        # In the change under way: those that are new, the new starts of others, and the values that came to these.
+        self._found: dict[int, _Sorted] = {}
+        self._moved: dict[int, int] = {}
+        self._came: list[tuple[int, Any]] = []
+
+    @property
+    def arrays(self) -> list[Array]:
+        return [self.counts, self._best]
+
+    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
+        super().resize(chosen, room, renumbers=renumbers)
+        self._best = resized(self._best, chosen, room)
+        if renumbers:
+            self._values.renumber(chosen)
+            self._sorted = {}
+
+    def add(self, groups: Array, weights: Array, values: Array) -> None:
+        if self._has_outliers and len(values) and values.max() >= OUTLIER:
+            raise NotInColumnsError(f"{self.function} of numbers with more than 18 digits")
+        self._values.add(groups, weights, values)
+
+    def _results(self, groups: Array) -> Array:
+        delta = self._values.change()
+        changed, values = delta.encoded
+        coming = delta.weights > 0
+        was_empty = self.counts[changed] == 0
+        lost = changed[~coming & (values == self._best[changed])]
+        np.add.at(self.counts, changed, delta.weights)
+        first = changed[coming & was_empty]
+        self._best[first] = self._worst
+        at_once: Callable[..., None] = (np.minimum if self._sign > 0 else np.maximum).at
+        at_once(self._best, changed[coming], values[coming])
+        if self._sorted:
+            self._came = [
+                (group, value)
+                for group, value in zip(changed[coming].tolist(), values[coming].tolist(), strict=True)
+                if group in self._sorted
+            ]
+        lost = np.unique(lost)
+        self._find_best(lost[self.counts[lost] > 0])
+        empty = self.counts[groups] == 0
+        return np.where(empty, self._given.null, self._best[groups])
+
+    @property
+    def _worst(self) -> Any:
+        if self._is_double:
+            return np.inf * self._sign
+        return np.iinfo(INTEGER).max if self._sign > 0 else np.iinfo(INTEGER).min
+
+    def _find_best(self, groups: Array) -> None:
+        """The best values that are left of groups whose best one went."""
+        if not len(groups):
+            return
+        small = groups
+        if self._sorted:
+            is_sorted = np.array([group in self._sorted for group in groups.tolist()])
+            for group in groups[is_sorted].tolist():
+                self._best[group] = self._first_of(group)
+            small = groups[~is_sorted]
+            if not len(small):
+                return
+        matches = self._values.table.probe((0,), [small], len(small), is_after=True)
+        assert matches is not None
+        values = self._values.table.column(1, matches.rows)
+        self._best[small] = self._worst
+        at_once: Callable[..., None] = (np.minimum if self._sign > 0 else np.maximum).at
+        at_once(self._best, small[matches.keys], values)
+        sizes = np.bincount(matches.keys, minlength=len(small))
+        for place in np.flatnonzero(sizes >= LARGE_GROUP).tolist():
+            own = np.sort(values[matches.keys == place])
+            self._found[int(small[place])] = _Sorted((own if self._sign > 0 else own[::-1]).tolist())
+
+    def _first_of(self, group: int) -> Any:
+        """The best value of a large group that is there after the change."""
+        known = self._sorted[group]
+        coming = sorted([value for each, value in self._came if each == group], key=lambda value: value * self._sign)
+        place = self._first_there(group, known.values, known.start)
+        self._moved[group] = place
+        candidates = [
+            values[at]
+            for values in (known.values[place : place + 1], known.came, coming)
+            if (at := self._first_there(group, values, 0)) < len(values)
+        ]
+        return min(candidates, key=lambda value: value * self._sign)
+
+    def _first_there(self, group: int, values: list[Any], start: int) -> int:
+        """The place of the first value that is there after the change, looked for in growing pieces."""
+        table, size = self._values.table, 8
+        while start < len(values):
+            piece = np.array(values[start : start + size], self._given.dtype)
+            found = table.find([np.full(len(piece), group), piece], len(piece))
+            there = np.flatnonzero(table.counts(found, is_after=True))
+            if len(there):
+                return start + int(there[0])
+            start += len(piece)
+            size *= 2
+        return start
+
+    def settle(self) -> None:
+        self._values.settle()
+        for group, place in self._moved.items():
+            self._sorted[group].start = place
+        for group, value in self._came:
+            known = self._sorted.get(group)
+            if known is None:
+                continue
+            insort(known.came, value, key=lambda each: each * self._sign)
+            if len(known.came) > len(known.values) - known.start:
+                # Sorted again when its best value goes the next time.
+                del self._sorted[group]
+        self._sorted.update(self._found)
+        self._moved, self._came, self._found = {}, [], {}
+
+    def undo(self) -> None:
+        self._values.undo()
+        self._moved, self._came, self._found = {}, [], {}

@@ -1,0 +1,48 @@
+"""Whether rows in columns can come to a table or leave it as a whole; if not, a look at each tells which cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol, runtime_checkable
+
+from whence.columns.arrow import ArrowRows
+from whence.incremental.keyed import Key, key_positions
+from whence.model.types import Row
+
+
+@runtime_checkable
+class KnowsWholeRows(Protocol):
+    """The rows of a table, or those by their keys, where many can be looked for at once."""
+
+    def has_all(self, rows: ArrowRows) -> bool:
+        """Whether rows are there, each as often as it is among them."""
+
+
+@runtime_checkable
+class KnowsKeys(Protocol):
+    def are_free(self, rows: ArrowRows) -> bool:
+        """Whether none of the rows has a key that is taken."""
+
+
+def can_come(rows: ArrowRows, counts: Mapping[Row, int], keys: Mapping[Key, Row]) -> bool:
+    """Whether all rows are new. `counts` has those of a table without a key, and `keys` those of one with a key."""
+    relation = rows.relation
+    if not relation.key:
+        # In a bag a row may come as often as it likes; in a set it may be there.
+        return not relation.distinct or (not counts and _are_different(rows, range(relation.arity)))
+    are_free = not keys or (isinstance(keys, KnowsKeys) and keys.are_free(rows))
+    return are_free and _are_different(rows, key_positions(relation))
+
+
+def can_go(rows: ArrowRows, counts: Mapping[Row, int], keys: Mapping[Key, Row]) -> bool:
+    """Whether all rows are there, as often as they are to go."""
+    table = keys if rows.relation.key else counts
+    return isinstance(table, KnowsWholeRows) and table.has_all(rows)
+
+
+def _are_different(rows: ArrowRows, positions: Sequence[int]) -> bool:
+    import pyarrow as pa
+
+    names = [str(at) for at in positions]
+    table = pa.Table.from_arrays([rows.arrays[at] for at in positions], names)
+    return bool(table.group_by(names, use_threads=False).aggregate([]).num_rows == len(rows))

@@ -1,0 +1,82 @@
+"""Arrow tables whose columns can be taken as they are: every value is checked, and none of them is touched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whence.columns.arrow import ArrowRows
+from whence.functions.widening import is_integer
+from whence.model.schema import Column, Relation
+from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# In fewer rows there is nothing to gain.
+FEW_ROWS = 64
+# The first and the last moment of the calendar, in days and in microseconds since 1970.
+_DAYS = (-719_162, 2_932_896)
+_MICROSECONDS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+
+
+def arrow_rows(table: pa.Table, positions: list[int], relation: Relation) -> ArrowRows | None:
+    """The rows of a table, which has the relation's columns at these positions; None to look at them one by one.
+
+    That tells which row does not fit, and takes more than this does.
+    """
+    if table.num_rows < FEW_ROWS or not relation.columns:
+        return None
+    arrays = []
+    for position, column in zip(positions, relation.columns, strict=True):
+        array = _taken(table.column(position), column)
+        if array is None:
+            return None
+        arrays.append(array)
+    return ArrowRows(relation, arrays)
+
+
+def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if not _is_close(values.type, column) or (values.null_count and not column.nullable):
+        return None
+    try:
+        array = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
+        array = array.cast(kind.arrow())
+        if kind == STRING:
+            array.validate(full=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    if kind == DOUBLE and not pc.all(pc.is_finite(array)).as_py() and array.null_count < len(array):
+        return None
+    if kind in (DATE, TIMESTAMP):
+        least, most = _DAYS if kind == DATE else _MICROSECONDS
+        ends = pc.min_max(array.cast("int32" if kind == DATE else "int64")).as_py()
+        if ends["min"] is not None and (ends["min"] < least or ends["max"] > most):
+            return None
+    return array
+
+
+def _is_close(given: pa.DataType, column: Column) -> bool:
+    """Whether a cast that loses nothing gives just the values that these are one by one."""
+    import pyarrow as pa
+
+    kind, is_a = column.type, pa.types
+    if kind == BOOLEAN:
+        return bool(is_a.is_boolean(given))
+    if is_integer(kind):
+        return bool(is_a.is_integer(given))
+    if kind == DOUBLE:
+        return given in (pa.float64(), pa.float32())
+    if kind == STRING:
+        return given in (pa.string(), pa.large_string()) or (
+            is_a.is_dictionary(given) and given.value_type in (pa.string(), pa.large_string())
+        )
+    if kind == DATE:
+        return bool(given == pa.date32())
+    if kind == TIMESTAMP:
+        # Others than these may have to be rounded, and one with a zone is told in UTC.
+        return bool(is_a.is_timestamp(given)) and given.unit in ("s", "ms", "us")
+    return isinstance(kind, DecimalType) and is_a.is_decimal(given) and given.scale <= kind.scale

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from whence.analysis.components import Component
 from whence.columns.encoding import Encodings
+from whence.columns.errors import NotInColumnsError
 from whence.incremental.columnar.counting import ColumnCounting
 from whence.incremental.columnar.store import ColumnStore, column_table_store, mirror
 from whence.incremental.store import Store
 from whence.model.program import Functions
+from whence.model.rules import Atom
 from whence.model.schema import Relation
 
 
@@ -20,18 +22,25 @@ class Columns:
 
     encodings: Encodings = field(default_factory=Encodings)
     mirrors: dict[str, ColumnStore] = field(default_factory=dict)
+    # Bags in which differential rules may take away more than there is.
+    owing: set[str] = field(default_factory=set)
 
     def table_store(self, relation: Relation) -> Store:
         """An empty store for a base table."""
         return column_table_store(relation, self.encodings)
 
     def without(self, gone: frozenset[str]) -> Columns:
-        return Columns(self.encodings, {name: each for name, each in self.mirrors.items() if name not in gone})
+        mirrors = {name: each for name, each in self.mirrors.items() if name not in gone}
+        return Columns(self.encodings, mirrors, self.owing - gone)
 
     def counting(
         self, component: Component, relations: Mapping[str, Relation], functions: Functions, stores: Mapping[str, Store]
     ) -> ColumnCounting:
         """What keeps a component without recursion. Raises NotInColumnsError where it has to be kept row by row."""
+        if self._is_owing(component):
+            if component.aggregated:
+                raise NotInColumnsError("an aggregate of rows whose count may be negative")
+            self.owing.update(name for name in component.relations if not relations[name].distinct)
         below: dict[str, ColumnStore] = {}
         made: dict[str, ColumnStore] = {}
         for name in component.reads:
@@ -45,3 +54,9 @@ class Columns:
         maintainer = ColumnCounting(component, relations, functions, below, self.encodings)
         self.mirrors.update(made)
         return maintainer
+
+    def _is_owing(self, component: Component) -> bool:
+        return any(
+            rule.sign < 0 or any(isinstance(each, Atom) and each.relation in self.owing for each in rule.body)
+            for rule in component.rules
+        )

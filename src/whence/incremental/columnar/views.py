@@ -66,8 +66,11 @@ class ColumnTally:
             for term, column in zip(rule.rule.head.terms, self._relation.columns, strict=True)
         ]
 
+        sign = rule.rule.sign
+
         def take(batch: Batch) -> None:
-            self._taken.append(([column(batch) for column in columns], batch.weights))
+            weights = batch.weights if sign > 0 else -batch.weights
+            self._taken.append(([column(batch) for column in columns], weights))
 
         return take
 

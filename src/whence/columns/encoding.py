@@ -112,7 +112,7 @@ class Encoding:
 
     def from_arrow(self, column: pa.Array) -> Array:
         """An Arrow array of just this type, whose values are checked already."""
-        return self._safe(_filled(column.cast("int64"), 0), column)
+        return self._safe(_filled(column, 0).astype(INTEGER, copy=False), column)
 
     def to_arrow(self, numbers: Array) -> pa.Array:
         import pyarrow as pa
@@ -159,6 +159,9 @@ def _with_nulls(decoded: list[Value], nulls: Array) -> list[Value]:
 
 
 class BooleanEncoding(Encoding):
+    def from_arrow(self, column: pa.Array) -> Array:
+        return super().from_arrow(column.cast("int8"))
+
     def decode(self, numbers: Array) -> list[Value]:
         return _with_nulls((numbers == 1).tolist(), np.flatnonzero(numbers == NULL))
 
@@ -192,6 +195,9 @@ class TimestampEncoding(Encoding):
         # numpy's "not a time" is just the number that NULL is.
         moments: Array = np.array(values, _MICROSECONDS)
         return moments.astype(INTEGER)
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        return super().from_arrow(column.cast("int64"))
 
     def _decode(self, numbers: Array) -> Array:
         return numbers.astype(_MICROSECONDS)
@@ -263,7 +269,7 @@ class DoubleEncoding(Encoding):
 
     def from_arrow(self, column: pa.Array) -> Array:
         # There is no negative zero.
-        return _filled(column.cast("float64"), NULL_DOUBLE) + 0.0
+        return _filled(column, NULL_DOUBLE) + 0.0
 
 
 class DictionaryEncoding(Encoding):

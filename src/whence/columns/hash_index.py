@@ -15,49 +15,64 @@ NOTHING = -1
 
 
 @inlined
-def bucket(rows: Array, at: int, columns: Array, heads: Array) -> int:
+def mixed(hash_: int, value: int) -> int:
+    """One more value in a hash."""
+    hash_ = (hash_ ^ np.uint64(value)) * np.uint64(0x9E3779B97F4A7C15)
+    return hash_ ^ (hash_ >> np.uint64(32))
+
+
+@inlined
+def bucket_of_row(rows: Array, row: int, columns: Array, heads: Array) -> int:
     """Where the values of a row at some columns belong."""
     hash_ = np.uint64(len(columns) + 1)
     for column in columns:
-        hash_ = (hash_ ^ np.uint64(rows[at, column])) * np.uint64(0x9E3779B97F4A7C15)
-        hash_ = hash_ ^ (hash_ >> np.uint64(32))
+        hash_ = mixed(hash_, rows[row, column])
     return np.int64(hash_ & np.uint64(len(heads) - 1))
+
+
+@inlined
+def bucket_of_values(values: Array, at: int, columns: Array, heads: Array) -> int:
+    """The same for values that lie in columns, one after the other."""
+    hash_ = np.uint64(len(columns) + 1)
+    for column in columns:
+        hash_ = mixed(hash_, values[column, at])
+    return np.int64(hash_ & np.uint64(len(heads) - 1))
+
+
+@inlined
+def is_row(rows: Array, row: int, values: Array, at: int) -> bool:
+    for column in range(values.shape[0]):  # noqa: SIM110 - numba has no all()
+        if rows[row, column] != values[column, at]:
+            return False
+    return True
 
 
 @kernel
 def link(rows: Array, first: int, end: int, columns: Array, heads: Array, links: Array) -> None:
     """Put rows into an index."""
     for row in range(first, end):
-        place = bucket(rows, row, columns, heads)
+        place = bucket_of_row(rows, row, columns, heads)
         links[row] = heads[place]
         heads[place] = row
 
 
 @kernel
-def enter(
-    rows: Array, size: int, identity: Array, heads: Array, links: Array, new: Array, everything: Array, found: Array
-) -> int:
+def enter(rows: Array, size: int, identity: Array, heads: Array, links: Array, new: Array, found: Array) -> int:
     """Find rows, or add them; their numbers come into `found`. Answers how many rows there are then.
 
-    The index is on the columns of `identity`, which are enough to tell most rows apart; `everything` has all columns'
-    places in `new`.
+    The index is on the columns of `identity`, which are enough to tell most rows apart.
     """
-    width = new.shape[1]
-    for at in range(len(new)):
-        place = bucket(new, at, identity, heads)
+    width, length = new.shape
+    for at in range(length):
+        place = bucket_of_values(new, at, identity, heads)
         row = np.int64(heads[place])
-        while row != NOTHING:
-            column = 0
-            while column < width and rows[row, column] == new[at, column]:
-                column += 1
-            if column == width:
-                break
+        while row != NOTHING and not is_row(rows, row, new, at):
             row = np.int64(links[row])
         if row == NOTHING:
             row = np.int64(size)
             size += 1
-            for column in everything:
-                rows[row, column] = new[at, column]
+            for column in range(width):
+                rows[row, column] = new[column, at]
             links[row] = heads[place]
             heads[place] = row
         found[at] = row
@@ -67,15 +82,9 @@ def enter(
 @kernel
 def find(rows: Array, identity: Array, heads: Array, links: Array, wanted: Array, found: Array) -> None:
     """The numbers of rows, or NOTHING."""
-    width = wanted.shape[1]
-    for at in range(len(wanted)):
-        row = np.int64(heads[bucket(wanted, at, identity, heads)])
-        while row != NOTHING:
-            column = 0
-            while column < width and rows[row, column] == wanted[at, column]:
-                column += 1
-            if column == width:
-                break
+    for at in range(wanted.shape[1]):
+        row = np.int64(heads[bucket_of_values(wanted, at, identity, heads)])
+        while row != NOTHING and not is_row(rows, row, wanted, at):
             row = np.int64(links[row])
         found[at] = row
 
@@ -83,7 +92,7 @@ def find(rows: Array, identity: Array, heads: Array, links: Array, wanted: Array
 @inlined
 def has_key(rows: Array, row: int, columns: Array, keys: Array, at: int) -> bool:
     for part in range(len(columns)):  # noqa: SIM110 - numba has no all()
-        if rows[row, columns[part]] != keys[at, part]:
+        if rows[row, columns[part]] != keys[part, at]:
             return False
     return True
 
@@ -120,8 +129,8 @@ def probe(
     Answers how many there are. `places` has the numbers of a key's parts.
     """
     total = 0
-    for at in range(len(keys)):
-        row = np.int64(heads[bucket(keys, at, places, heads)])
+    for at in range(keys.shape[1]):
+        row = np.int64(heads[bucket_of_values(keys, at, places, heads)])
         while row != NOTHING:
             count = present(counts, pending, row, is_after, is_set)
             if count != 0 and has_key(rows, row, columns, keys, at):
@@ -148,8 +157,8 @@ def holds(
     held: Array,
 ) -> None:
     """Whether any row that is there holds a key."""
-    for at in range(len(keys)):
-        row = np.int64(heads[bucket(keys, at, places, heads)])
+    for at in range(keys.shape[1]):
+        row = np.int64(heads[bucket_of_values(keys, at, places, heads)])
         held[at] = False
         while row != NOTHING:
             if present(counts, pending, row, is_after, True) and has_key(rows, row, columns, keys, at):

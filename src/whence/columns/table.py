@@ -63,7 +63,6 @@ class ColumnTable:
         self.is_set = is_set
         # How many rows are there now.
         self.present = 0
-        self._everything = np.arange(self.width)
         # A relation without columns has at most one row, whose number nobody has to look up by a value.
         self._identity = HashIndex(range(self.width) if identity is None else identity)
         self._indexes = {tuple(self._identity.columns.tolist()): self._identity}
@@ -165,10 +164,10 @@ class ColumnTable:
     # Rows.
 
     def words(self, columns: Sequence[Array], length: int) -> Array:
-        """Columns as rows of integers."""
-        words = np.empty((length, self.width), INTEGER)
+        """Columns of integers, one after the other, as kernels take them."""
+        words = np.empty((self.width, length), INTEGER)
         for at, (column, encoding) in enumerate(zip(columns, self.encodings, strict=True)):
-            words[:, at] = column if encoding.dtype is INTEGER else column.view(INTEGER)
+            words[at] = column if encoding.dtype is INTEGER else column.view(INTEGER)
         return words
 
     def column(self, at: int, rows: Array) -> Array:
@@ -217,7 +216,8 @@ class ColumnTable:
         """The rows that hold each of so many keys at the positions; None where there are more than `most`."""
         index = self._index(positions)
         words = self._key_words(positions, keys, length)
-        room = max(LEAST_ROOM, 2 * length)
+        # Of a key, or of a set's columns, there is but one row.
+        room = length if index is self._identity and self.is_set else max(LEAST_ROOM, 2 * length)
         while True:
             key_of, found, weights = np.empty(room, INTEGER), np.empty(room, INTEGER), np.empty(room, INTEGER)
             total = probe(
@@ -262,9 +262,9 @@ class ColumnTable:
         return held
 
     def _key_words(self, positions: tuple[int, ...], keys: Sequence[Array], length: int) -> Array:
-        words = np.empty((length, len(positions)), INTEGER)
+        words = np.empty((len(positions), length), INTEGER)
         for at, (key, position) in enumerate(zip(keys, positions, strict=True)):
-            words[:, at] = key if self.encodings[position].dtype is INTEGER else key.view(INTEGER)
+            words[at] = key if self.encodings[position].dtype is INTEGER else key.view(INTEGER)
         return words
 
     def _index(self, positions: tuple[int, ...]) -> HashIndex:
@@ -289,9 +289,7 @@ class ColumnTable:
         words = self.words(columns, length)
         first = self._size
         identity = self._identity
-        self._size = enter(
-            self._rows, first, identity.columns, identity.heads, identity.links, words, self._everything, found
-        )
+        self._size = enter(self._rows, first, identity.columns, identity.heads, identity.links, words, found)
         for index in self._indexes.values():
             if index is not identity:
                 link(self._rows, first, self._size, index.columns, index.heads, index.links)

@@ -44,7 +44,7 @@ def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:
         return None
     try:
         array = values.combine_chunks() if values.num_chunks != 1 else values.chunk(0)
-        array = array.cast(kind.arrow())
+        array = array if array.type == kind.arrow() else array.cast(kind.arrow())
         if kind == STRING:
             array.validate(full=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -42,7 +42,8 @@ class Batch:
 
     def where(self, chosen: Array) -> Batch:
         """Those that a mask or a list of places chooses."""
-        return Batch({slot: column[chosen] for slot, column in self.columns.items()}, self.weights[chosen])
+        places = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
+        return Batch({slot: column[places] for slot, column in self.columns.items()}, self.weights[places])
 
 
 ONE = Batch({}, np.ones(1, INTEGER))

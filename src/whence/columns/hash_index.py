@@ -12,6 +12,8 @@ from whence.columns.compiled import inlined, kernel
 from whence.columns.encoding import Array
 
 NOTHING = -1
+# So many lookups are begun at once.
+AHEAD = 64
 
 
 @inlined
@@ -63,30 +65,54 @@ def enter(rows: Array, size: int, identity: Array, heads: Array, links: Array, n
     The index is on the columns of `identity`, which are enough to tell most rows apart.
     """
     width, length = new.shape
-    for at in range(length):
-        place = bucket_of_values(new, at, identity, heads)
-        row = np.int64(heads[place])
-        while row != NOTHING and not is_row(rows, row, new, at):
-            row = np.int64(links[row])
-        if row == NOTHING:
-            row = np.int64(size)
-            size += 1
-            for column in range(width):
-                rows[row, column] = new[column, at]
-            links[row] = heads[place]
-            heads[place] = row
-        found[at] = row
+    for start in range(0, length, AHEAD):
+        end = min(start + AHEAD, length)
+        touch(rows, identity, heads, new, start, end, found)
+        for at in range(start, end):
+            place = found[at]
+            row = np.int64(heads[place])
+            while row != NOTHING and not is_row(rows, row, new, at):
+                row = np.int64(links[row])
+            if row == NOTHING:
+                row = np.int64(size)
+                size += 1
+                for column in range(width):
+                    rows[row, column] = new[column, at]
+                links[row] = heads[place]
+                heads[place] = row
+            found[at] = row
     return size
+
+
+@inlined
+def touch(rows: Array, columns: Array, heads: Array, values: Array, start: int, end: int, places: Array) -> None:
+    """The buckets of values. They and their first rows are read together: memory is not waited for each time."""
+    for at in range(start, end):
+        places[at] = bucket_of_values(values, at, columns, heads)
+    if rows.shape[1] == 0:
+        return
+    total = 0
+    for at in range(start, end):
+        row = heads[places[at]]
+        if row >= 0:
+            total += rows[row, 0]
+    if total == 1 and end == 0:
+        # It never is, but that cannot be known: else nothing would be read.
+        places[start] = total
 
 
 @kernel
 def find(rows: Array, identity: Array, heads: Array, links: Array, wanted: Array, found: Array) -> None:
     """The numbers of rows, or NOTHING."""
-    for at in range(wanted.shape[1]):
-        row = np.int64(heads[bucket_of_values(wanted, at, identity, heads)])
-        while row != NOTHING and not is_row(rows, row, wanted, at):
-            row = np.int64(links[row])
-        found[at] = row
+    length = wanted.shape[1]
+    for start in range(0, length, AHEAD):
+        end = min(start + AHEAD, length)
+        touch(rows, identity, heads, wanted, start, end, found)
+        for at in range(start, end):
+            row = np.int64(heads[found[at]])
+            while row != NOTHING and not is_row(rows, row, wanted, at):
+                row = np.int64(links[row])
+            found[at] = row
 
 
 @inlined
@@ -120,26 +146,31 @@ def probe(
     links: Array,
     keys: Array,
     places: Array,
+    buckets: Array,
     key_of: Array,
     found: Array,
     weights: Array,
 ) -> int:
     """Rows that hold a key at the columns: which key, which row, and how often it is there, as far as there is room.
 
-    Answers how many there are. `places` has the numbers of a key's parts.
+    Answers how many there are. `places` has the numbers of a key's parts, and `buckets` room for one of each key.
     """
     total = 0
-    for at in range(keys.shape[1]):
-        row = np.int64(heads[bucket_of_values(keys, at, places, heads)])
-        while row != NOTHING:
-            count = present(counts, pending, row, is_after, is_set)
-            if count != 0 and has_key(rows, row, columns, keys, at):
-                if total < len(found):
-                    key_of[total] = at
-                    found[total] = row
-                    weights[total] = count
-                total += 1
-            row = np.int64(links[row])
+    length = keys.shape[1]
+    for start in range(0, length, AHEAD):
+        end = min(start + AHEAD, length)
+        touch(rows, places, heads, keys, start, end, buckets)
+        for at in range(start, end):
+            row = np.int64(heads[buckets[at]])
+            while row != NOTHING:
+                count = present(counts, pending, row, is_after, is_set)
+                if count != 0 and has_key(rows, row, columns, keys, at):
+                    if total < len(found):
+                        key_of[total] = at
+                        found[total] = row
+                        weights[total] = count
+                    total += 1
+                row = np.int64(links[row])
     return total
 
 

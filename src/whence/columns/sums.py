@@ -119,12 +119,12 @@ def widened(sums: Array) -> Array:
 
 
 def whole(sums: Array, exponent: int, unit: int) -> list[int]:
-    """The totals as whole numbers of 2**unit, which is no more than the last bit's."""
+    """The totals as whole numbers of 2**unit, which all that was added is a multiple of."""
     shift = exponent - unit
     totals = []
     for words in sums.tolist():
         total = 0
         for word in reversed(words):
             total = (total << WORD_BITS) + word
-        totals.append(total << shift)
+        totals.append(total << shift if shift >= 0 else total >> -shift)
     return totals

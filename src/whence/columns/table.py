@@ -95,22 +95,28 @@ class ColumnTable:
 
     def stage(self, columns: Sequence[Array], weights: Array) -> ColumnDelta:
         """Begin a change: how often rows come or go. Answers what that means to readers, each row once."""
-        return self.stage_rows(self.enter(columns, len(weights)), weights.copy())
+        return self.stage_rows(self.enter(columns, len(weights)), weights.copy(), columns)
 
-    def stage_rows(self, rows: Array, weights: Array) -> ColumnDelta:
-        """The same for rows of these numbers. The weights are not the caller's any more."""
+    def stage_rows(self, rows: Array, weights: Array, columns: Sequence[Array] | None = None) -> ColumnDelta:
+        """The same for rows of these numbers, and these values. The weights are not the caller's any more."""
         changed = np.empty(len(rows), INTEGER)
         total = add_up(self._pending, rows, weights, changed)
         self._staged = changed[:total]
-        return self._visible(self._staged, weights[:total])
+        visible, weights = self._visible(self._staged, weights[:total])
+        if columns is None or len(visible) < len(rows):
+            columns = self.columns(visible)
+        return ColumnDelta(self.encodings, columns, weights)
 
-    def _visible(self, rows: Array, weights: Array) -> ColumnDelta:
-        if self.is_set:
-            before = self._counts[rows]
-            was, will = before > 0, before + weights > 0
-            differ = was != will
-            rows, weights = rows[differ], np.where(will[differ], 1, -1)
-        return ColumnDelta(self.encodings, self.columns(rows), weights)
+    def _visible(self, rows: Array, weights: Array) -> tuple[Array, Array]:
+        """The rows that readers see come or go, and how often."""
+        if not self.is_set:
+            return rows, weights
+        before = self._counts[rows]
+        was, will = before > 0, before + weights > 0
+        differ = was != will
+        if differ.all() and (np.abs(weights) == 1).all():
+            return rows, weights
+        return rows[differ], np.where(will[differ], 1, -1)
 
     def settle(self) -> None:
         """What was staged has happened."""
@@ -216,6 +222,7 @@ class ColumnTable:
         """The rows that hold each of so many keys at the positions; None where there are more than `most`."""
         index = self._index(positions)
         words = self._key_words(positions, keys, length)
+        buckets = np.empty(length, INTEGER)
         # Of a key, or of a set's columns, there is but one row.
         room = length if index is self._identity and self.is_set else max(LEAST_ROOM, 2 * length)
         while True:
@@ -231,6 +238,7 @@ class ColumnTable:
                 index.links,
                 words,
                 index.places,
+                buckets,
                 key_of,
                 found,
                 weights,

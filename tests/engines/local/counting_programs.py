@@ -9,7 +9,6 @@ from decimal import Decimal
 from operator import itemgetter
 from random import Random
 
-from tests.engines.local.counting_driver import Driver
 from whence.analysis.analyze import Analysis, analyze
 from whence.errors import WhenceError
 from whence.incremental.keyed import KeyedDelta, key_positions
@@ -141,8 +140,7 @@ def random_value(chance: Random, column: Column) -> Value:
     return chance.choice(VALUES[str(column.type)])
 
 
-def random_delta(chance: Random, driver: Driver, name: str) -> Delta:
-    relation, there = driver.analysis.relations[name], driver.stores[name].counts
+def random_delta(chance: Random, relation: Relation, there: Mapping[Row, int]) -> Delta:
     if relation.key:
         return random_keyed_delta(chance, relation, there)
     delta: dict[Row, int] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -13,7 +12,6 @@ from tests.engines.local.counting_programs import Generator, random_delta
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
 from tests.lab.network.twins import Twins, random_partition
 from whence.analysis.limits import RecursionLimits
-from whence.incremental.store import Store
 from whence.lab.network.options import FORMS, ORDERS, PROVENANCE, SHIP, Options
 from whence.lab.network.wire import Links
 
@@ -47,7 +45,6 @@ def test_programs_without_recursion(seed: int, nodes: int | None, delay: int) ->
     options = Options(nodes, partition=random_partition(chance, analysis))
     twins = Twins(analysis, options, Links(delay, seed))
     for _ in range(8):
-        driver = SimpleNamespace(analysis=analysis, stores={name: Store(rows) for name, rows in twins.base.items()})
         names = chance.sample(sorted(twins.base), chance.randint(1, len(twins.base)))
-        deltas = {name: random_delta(chance, driver, name) for name in names}  # type: ignore[arg-type]
+        deltas = {name: random_delta(chance, analysis.relations[name], twins.base[name]) for name in names}
         twins.apply({name: delta for name, delta in deltas.items() if delta})

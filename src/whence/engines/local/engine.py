@@ -54,6 +54,14 @@ class LocalEngine:
         self._maintenance = maintenance
         self._strategies = strategies
         self._limits = limits
+        # With so many rows everything is kept in columns, unless they turned out not to hold a value.
+        self._rows_in_columns: float = ROWS_IN_COLUMNS
+        self._rows_until_columns: float = ROWS_IN_COLUMNS
+        self._begin(None)
+
+    def _begin(self, columns: Columns | None) -> None:
+        """A program without anything, to be kept in columns or in rows."""
+        self._columns = columns
         self._analysis = Analysis(Program(), {}, ())
         self._functions: Functions = {}
         self._stores: dict[str, Store] = {}
@@ -64,9 +72,6 @@ class LocalEngine:
         self._works: Works = {}
         # How many tuples the last change made dead for a moment.
         self._dead = 0
-        # What is kept in columns; None while there are too few rows for it, and for good where they cannot hold one.
-        self._columns: Columns | None = None
-        self._rows_until_columns: float = ROWS_IN_COLUMNS
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         self._expect(update)
@@ -195,7 +200,7 @@ class LocalEngine:
             return
         coming = sum(totals(delta)[0] for delta in update.deltas.values())
         stored = sum(store.size for name, store in self._stores.items() if name not in self._of_relation)
-        self._rows_until_columns = ROWS_IN_COLUMNS - coming - stored
+        self._rows_until_columns = self._rows_in_columns - coming - stored
         if self._rows_until_columns <= 0:
             # Smaller databases need neither numpy nor the compiler.
             from whence.engines.local.columns import Columns
@@ -205,15 +210,14 @@ class LocalEngine:
     def _leave_columns(self) -> None:
         """There is a value that columns do not hold: keep everything row by row, for good."""
         self._rebuild(None)
-        self._rows_until_columns = math.inf
+        self._rows_in_columns = self._rows_until_columns = math.inf
 
     def _rebuild(self, columns: Columns | None) -> None:
         """The same program over the same rows, kept otherwise. If this raises, nothing has changed."""
         rows = {name: dict(store.contents()) for name, store in self._stores.items() if name not in self._of_relation}
         before = dict(vars(self))
         try:
-            vars(self).update(vars(LocalEngine(self._maintenance, self._limits, self._strategies)))
-            self._columns = columns
+            self._begin(columns)
             self._define(before["_analysis"], before["_functions"], Update(rows))
         except BaseException:
             vars(self).update(before)

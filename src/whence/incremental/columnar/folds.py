@@ -188,7 +188,7 @@ class DoubleFold(ColumnFold):
         return None
 
     def _totals(self, groups: Array) -> Sequence[Any]:
-        return whole(self._sums[groups], self._exponent, min(UNIT_EXPONENT, self._exponent))
+        return whole(self._sums[groups], self._exponent, UNIT_EXPONENT)
 
 
 def linear_fold(aggregate: TypedAggregate, encodings: Encodings, column: Type) -> ColumnFold:

@@ -1,4 +1,4 @@
-"""TPC-H: its eight tables at any scale, and streams of commits that change orders and their items."""
+"""TPC-H: its eight tables at any scale, and streams of commits that change orders and items, or orders with theirs."""
 
 from __future__ import annotations
 
@@ -75,6 +75,38 @@ def refresh_stream(tables: Mapping[str, pa.Table], refresh: Refresh) -> list[Row
             )
         )
     return commits
+
+
+def order_stream(tables: Mapping[str, pa.Table], *, commits: int, orders: int, seed: int = 1) -> list[RowUpdate]:
+    """Commits that can be applied one after the other: each changes so many orders, and all of their items.
+
+    No order changes twice.
+    """
+    rng = Random(seed)  # noqa: S311 - chance is not a secret here
+    drawn = _draw(tables["orders"], orders * commits, _other_order, rng)
+    items = tables["lineitem"]
+    # The items of an order stand together.
+    keys = items["l_orderkey"].to_numpy()
+    stream = []
+    for commit in range(commits):
+        changed = drawn[commit::commits]
+        rows = []
+        for before, _ in changed:
+            start, stop = keys.searchsorted(before[0], "left"), keys.searchsorted(before[0], "right")
+            rows.extend(items.slice(start, stop - start).to_pylist())
+        stream.append(
+            RowUpdate(
+                deleted={
+                    "orders": [before for before, _ in changed],
+                    "lineitem": [tuple(row.values()) for row in rows],
+                },
+                inserted={
+                    "orders": [after for _, after in changed],
+                    "lineitem": [tuple((row | _other_item(row, rng)).values()) for row in rows],
+                },
+            )
+        )
+    return stream
 
 
 def _generator() -> str:

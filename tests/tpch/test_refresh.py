@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import whence
-from benchmarks.tpch import Refresh, refresh_stream, tpch_tables
+from benchmarks.tpch import Refresh, order_stream, refresh_stream, tpch_tables
 
 SCHEMA = (Path(__file__).parent / "schema.sql").read_text()
 
@@ -82,3 +82,17 @@ def test_the_seed_decides(tables: dict[str, pa.Table]) -> None:
 def test_more_changes_than_rows_are_refused(tables: dict[str, pa.Table]) -> None:
     with pytest.raises(ValueError, match="2000 rows are to change, and the table has 1500"):
         refresh_stream(tables, Refresh(commits=100, rows=100))
+
+
+def test_orders_change_with_all_of_their_items(tables: dict[str, pa.Table]) -> None:
+    there = rows_of(tables["lineitem"])
+    changed = []
+    for commit in order_stream(tables, commits=3, orders=20):
+        keys = [row[0] for row in commit.deleted["orders"]]
+        assert [row[0] for row in commit.inserted["orders"]] == keys
+        assert set(commit.deleted["lineitem"]) == {row for row in there if row[0] in keys}
+        assert [(row[0], row[3]) for row in commit.inserted["lineitem"]] == [
+            (row[0], row[3]) for row in commit.deleted["lineitem"]
+        ]
+        changed += keys
+    assert len(set(changed)) == 60

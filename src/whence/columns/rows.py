@@ -106,6 +106,15 @@ class TableRows(Mapping[Row, int]):
     def values(self) -> ValuesView[int]:
         return _Values(self)
 
+    def of(self, rows: Sequence[Row]) -> list[int]:
+        """How often each of many rows is there."""
+        try:
+            found = self.table.find(encoded_rows(self.table.encodings, rows), len(rows))
+        except NotInColumnsError:
+            return [self.get(row, 0) for row in rows]
+        counts: list[int] = self.table.counts(found).tolist()
+        return counts
+
     def has_all(self, rows: ArrowRows) -> bool:
         """Whether rows are there, each as often as it is among them."""
         return has_all(self.table, rows)

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from whence.columns.arrow import ArrowDelta, ArrowRows
 from whence.errors import DataError, Hint, NextStep
-from whence.incremental.columnar.whole import can_come, can_go
+from whence.incremental.columnar.whole import can_come, can_go, counts_of, rows_of
 from whence.incremental.keyed import KNOWN_RELATIONS, Key, KeyedDelta, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -58,8 +58,9 @@ class KeyedChanges:
     def take_all(self, rows: Sequence[Row]) -> bool:
         """Let all rows come if each of them has a key that is free, and none the key of another."""
         coming = dict(zip(map(self._key_of, rows), rows, strict=True))
-        after, stored = self.after, self._stored
-        holders = [after[key] if key in after else stored.get(key) for key in coming]
+        after = self.after
+        untouched = [key for key in coming if key not in after]
+        holders = [after[key] for key in coming if key in after] + rows_of(untouched, self._stored)
         if len(coming) != len(rows) or holders.count(None) != len(holders):
             return False
         self._delta = None
@@ -71,7 +72,8 @@ class KeyedChanges:
         going = dict.fromkeys(map(self._key_of, rows))
         if len(going) != len(rows) or not self.after.keys().isdisjoint(going):
             return False
-        holders = {key: row for key, row in zip(going, map(self._stored.get, going), strict=True) if row is not None}
+        found = rows_of(list(going), self._stored)
+        holders = {key: row for key, row in zip(going, found, strict=True) if row is not None}
         if list(holders.values()) != rows:
             return False
         self._delta = None
@@ -93,6 +95,9 @@ class KeyedChanges:
             )
         return self._delta
 
+
+# More rows than this are looked up together.
+FEW_ROWS = 16
 
 # What a row goes by in a message, by its index.
 Place: TypeAlias = Callable[[int], str]
@@ -145,6 +150,8 @@ class TableDraft:
         self.window = None if contents.window is None else WindowDraft(contents.window, self.relation)
         self._place = ROW
         self._is_plain = self.relation.ttl is None and self.window is None
+        # Of rows that were looked up together, how often they are stored.
+        self._stored: dict[Row, int] = {}
         # All changes, as long as they are rows in columns that come or go as a whole.
         self._whole: ArrowDelta | None = None
 
@@ -185,7 +192,14 @@ class TableDraft:
         self._divide()
         if self._keyed is not None:
             return int(self._keyed.holder(row) == row)
-        return self.contents.counts.get(row, 0) + self._counts.get(row, 0)
+        stored = self._stored.get(row)
+        if stored is None:
+            stored = self.contents.counts.get(row, 0)
+        return stored + self._counts.get(row, 0)
+
+    def _look_up(self, rows: Sequence[Row]) -> None:
+        """How often many rows are there, all at once."""
+        self._stored.update(zip(rows, counts_of(rows, self.contents.counts), strict=True))
 
     def insert(self, rows: Sequence[Row], place: Place = ROW) -> None:
         """`place` names a row in a message by its number."""
@@ -217,6 +231,8 @@ class TableDraft:
         rows = rows if isinstance(rows, list) else list(rows)
         if self._keyed is not None and self._is_plain and self._keyed.free_all(rows):
             return
+        if self._keyed is None and len(rows) > FEW_ROWS:
+            self._look_up(rows)
         for index, row in enumerate(rows):
             if self.present(row):
                 self.remove(row, 1)

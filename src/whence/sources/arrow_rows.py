@@ -71,9 +71,8 @@ def _is_close(given: pa.DataType, column: Column) -> bool:
     if kind == DOUBLE:
         return given in (pa.float64(), pa.float32())
     if kind == STRING:
-        return given in (pa.string(), pa.large_string()) or (
-            is_a.is_dictionary(given) and given.value_type in (pa.string(), pa.large_string())
-        )
+        texts = (pa.string(), pa.large_string(), pa.string_view())
+        return given in texts or (is_a.is_dictionary(given) and given.value_type in texts)
     if kind == DATE:
         return bool(given == pa.date32())
     if kind == TIMESTAMP:

@@ -178,6 +178,10 @@ class TableKeys(Mapping[Key, Row]):
     def __len__(self) -> int:
         return self._store.size
 
+    def rows(self, keys: Sequence[Key]) -> list[Row | None]:
+        """The rows of many keys, None where there is none."""
+        return [next(iter(rows), None) for rows in self._find(keys)]
+
     def are_free(self, rows: ArrowRows) -> bool:
         """Whether none of the rows has a key that is taken."""
         table = self._store.table

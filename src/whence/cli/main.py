@@ -22,6 +22,7 @@ from whence.cli.run import add_run
 from whence.cli.serve import add_serve
 from whence.cli.shell import add_shell
 from whence.cli.targets import on_terminal
+from whence.cli.warmup import add_warmup
 from whence.errors import InternalError, Say, WhenceError
 
 FAILED = 1
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     add_shell(commands)
     add_serve(commands)
     add_experiment(commands)
+    add_warmup(commands)
     for command in commands.choices.values():
         command.set_defaults(usage_error=command.error)
     return whence

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from whence.columns.compiled import forget_stale_kernels
+import pytest
+
+from whence.columns.kernel_cache import forget_stale_kernels
 
 
-def test_kernels_go_when_a_source_changes(tmp_path: Path) -> None:
+def test_kernels_go_when_a_source_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     (tmp_path / "a.py").write_text("one = 1")
     forget_stale_kernels(tmp_path)
     kernel = tmp_path / "__pycache__" / "a.f-1.py311.nbi"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,15 +23,16 @@ from whence.engines.local.propagation import (
     apply_to,
     built,
     dead_tuples,
+    store_of_view,
     take_back,
     undo,
 )
 from whence.engines.local.strategies import RECURSIVE, Choice, Strategies, choose
 from whence.engines.program_difference import difference
+from whence.errors import WhenceError
 from whence.incremental.evaluate import Borrowed, evaluate
 from whence.incremental.keyed import Key
-from whence.incremental.maintainer import KeepsStore, Maintainer
-from whence.incremental.store import LazyStore, Store, table_store
+from whence.incremental.store import Store, table_store
 from whence.model.program import Functions, Program
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
@@ -72,6 +72,8 @@ class LocalEngine:
         self._works: Works = {}
         # How many tuples the last change made dead for a moment.
         self._dead = 0
+        # Whether components are kept as they are only until kernels are compiled.
+        self._is_for_now = False
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
         self._expect(update)
@@ -100,7 +102,7 @@ class LocalEngine:
             for name in component.reads:
                 if name not in stores:
                     is_kept = not any(name in new for new in fresh)
-                    stores[name] = _store_of_view(name, of_relation[name].maintainer, is_kept=is_kept)
+                    stores[name] = store_of_view(name, of_relation[name].maintainer, is_kept=is_kept)
             below = {name: stores[name] for name in component.reads}
             parts = (component, analysis.relations, functions, below, self._limits)
             compiled = {name for relations in forests for name in relations}
@@ -146,6 +148,7 @@ class LocalEngine:
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
         self._propagation, self._of_relation = kept.extended(views), of_relation
         self._forests, self._works, self._columns = forests, works, columns
+        self._is_for_now = any(choice.is_for_now for choice in choices.values())
         self._dead = dead_tuples(works, forests)
         return {**deltas, **{name: delta_between(old, self.counts(name)) for name, old in replaced.items()}}
 
@@ -192,31 +195,56 @@ class LocalEngine:
         return [self._stores] if self._columns is None else [self._stores, self._columns.mirrors]
 
     def _expect(self, update: Update) -> None:
-        """Keep everything in columns from now on if with this change there are enough rows for it."""
-        if self._columns is not None:
+        """Keep everything in columns from now on if with this change there are enough rows for it.
+
+        And take kernels that were not compiled yet, once they are.
+        """
+        is_large = self._columns is None and self._has_enough_rows(update)
+        if not is_large and not self._is_for_now:
             return
+        # Smaller databases need neither numpy nor the compiler.
+        from whence.engines.local.compilation import COLUMNS, FOREST, is_ready, may_call
+
+        gets_columns = is_large and may_call(COLUMNS)
+        if not gets_columns and not (self._is_for_now and is_ready(FOREST)):
+            return
+        try:
+            self._rebuild(in_columns=gets_columns or self._columns is not None)
+        except NotInColumnsError:
+            self._never_in_columns()
+        except WhenceError:
+            # What limits and functions allowed so far they do not allow otherwise: then it stays as it is.
+            self._never_in_columns()
+            self._is_for_now = False
+
+    def _has_enough_rows(self, update: Update) -> bool:
+        """For columns."""
         self._rows_until_columns -= sum(map(len, update.deltas.values()))
         if self._rows_until_columns > 0:
-            return
+            return False
         coming = sum(totals(delta)[0] for delta in update.deltas.values())
         stored = sum(store.size for name, store in self._stores.items() if name not in self._of_relation)
         self._rows_until_columns = self._rows_in_columns - coming - stored
-        if self._rows_until_columns <= 0:
-            # Smaller databases need neither numpy nor the compiler.
-            from whence.engines.local.columns import Columns
-
-            self._rebuild(Columns())
+        return self._rows_until_columns <= 0
 
     def _leave_columns(self) -> None:
         """There is a value that columns do not hold: keep everything row by row, for good."""
-        self._rebuild(None)
+        self._rebuild(in_columns=False)
+        self._never_in_columns()
+
+    def _never_in_columns(self) -> None:
         self._rows_in_columns = self._rows_until_columns = math.inf
 
-    def _rebuild(self, columns: Columns | None) -> None:
+    def _rebuild(self, *, in_columns: bool) -> None:
         """The same program over the same rows, kept otherwise. If this raises, nothing has changed."""
         rows = {name: dict(store.contents()) for name, store in self._stores.items() if name not in self._of_relation}
         before = dict(vars(self))
         try:
+            columns = None
+            if in_columns:
+                from whence.engines.local.columns import Columns
+
+                columns = Columns()
             self._begin(columns)
             self._define(before["_analysis"], before["_functions"], Update(rows))
         except BaseException:
@@ -278,16 +306,3 @@ class LocalEngine:
             return self._stores[name]
         relation = analysis.relations[name]
         return table_store(relation) if self._columns is None else self._columns.table_store(relation)
-
-
-def _store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:
-    """A store for a view that had none before, because it is new or no view read it."""
-    if isinstance(maintainer, KeepsStore):
-        return maintainer.own_store()
-    if not isinstance(maintainer, ProofForest):
-        return Store(maintainer.counts(name) if is_kept else {})
-    everything = partial(maintainer.everything, name)
-    store = LazyStore(everything)
-    if is_kept:
-        store.apply(everything())
-    return store

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple, TypeAlias
 
 from whence.deadline import check
 from whence.engines.local.evidence import ProofForest
-from whence.incremental.maintainer import Maintainer
-from whence.incremental.store import Store
+from whence.incremental.maintainer import KeepsStore, Maintainer
+from whence.incremental.store import LazyStore, Store
 from whence.interrupts import stops_at_checks
 from whence.model.updates import Delta, Update, totals
 
@@ -118,6 +119,19 @@ def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> Compone
         outputs = view.maintainer.build()
     apply_to(every, outputs)
     return ComponentWork({}, outputs, time.perf_counter() - started, stored)
+
+
+def store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:
+    """A store for a view that had none before, because it is new or no view read it."""
+    if isinstance(maintainer, KeepsStore):
+        return maintainer.own_store()
+    if not isinstance(maintainer, ProofForest):
+        return Store(maintainer.counts(name) if is_kept else {})
+    everything = partial(maintainer.everything, name)
+    store = LazyStore(everything)
+    if is_kept:
+        store.apply(everything())
+    return store
 
 
 def apply_to(every: Sequence[Mapping[str, Store]], deltas: Mapping[str, Delta]) -> None:

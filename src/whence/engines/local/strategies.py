@@ -40,6 +40,8 @@ class Choice:
     maintainer: Maintainer
     strategy: str
     reason: str
+    # Only until the kernels are compiled.
+    is_for_now: bool = False
 
     @property
     def recomputed_because(self) -> str | None:
@@ -97,21 +99,28 @@ def choose(
             span=component.rules[0].span,
             hint='use maintenance="auto"',
         )
+    if maintenance in strategies and maintenance != "dred":
+        return Choice(strategies[maintenance](*parts), maintenance, "asked for")
     # Loading the compiler takes longer than many programs run; only recursion has use for it.
+    from whence.engines.local.compilation import FOREST, may_call, why_not
+
+    if not may_call(FOREST):
+        reason = f"not compiled yet: {why_not()}"
+        if maintenance == "dred":
+            return Choice(DRed(*parts), "dred", f"asked for, {reason}", is_for_now=True)
+        return Choice(Absorption(*parts), "absorption", f"recursive: a proof forest, {reason}", is_for_now=True)
     from whence.engines.local.forest.forests import forest_for, over_deleting_forest_for
     from whence.engines.local.forest.values import NotCompiledError
 
     try:
         if maintenance == "dred":
             return Choice(over_deleting_forest_for(*parts, DRed), "dred", "asked for: compiled")
-        if maintenance not in strategies:
-            forest = forest_for(*parts, Absorption)
-            return Choice(forest, "absorption", "recursive: a compiled proof forest")
+        return Choice(forest_for(*parts, Absorption), "absorption", "recursive: a compiled proof forest")
     except NotCompiledError as why:
-        if maintenance not in strategies:
-            reason = f"recursive: a proof forest, not compiled because {why}"
-            return Choice(Absorption(*parts), "absorption", reason)
-    return Choice(strategies[maintenance](*parts), maintenance, "asked for")
+        if maintenance == "dred":
+            return Choice(DRed(*parts), "dred", "asked for")
+        reason = f"recursive: a proof forest, not compiled because {why}"
+        return Choice(Absorption(*parts), "absorption", reason)
 
 
 def _joins_rows_of(compiled: Collection[str], component: Component, relations: Mapping[str, Relation]) -> bool:

@@ -2,6 +2,6 @@
 
 from pathlib import Path
 
-from whence.columns.compiled import forget_stale_kernels
+from whence.columns.kernel_cache import forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)

@@ -6,6 +6,6 @@ its rows, finds those that a deleted leaf touches by an index, and ships them as
 
 from pathlib import Path
 
-from whence.columns.compiled import forget_stale_kernels
+from whence.columns.kernel_cache import forget_stale_kernels
 
 forget_stale_kernels(Path(__file__).parent)

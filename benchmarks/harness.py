@@ -24,6 +24,8 @@ from typing import TYPE_CHECKING, TypeVar
 from rich.console import Console
 from rich.table import Table
 
+from whence.engines.local.warmup import warm_up
+
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
@@ -199,6 +201,8 @@ def main(run: Callable[[Sizes], Report], full: Sizes, quick: Sizes) -> None:
     sizes = dataclasses.replace(sizes, **{name: value for name, value in given.items() if value is not None})
     name = Path(str(sys.modules[run.__module__].__file__)).stem
     console = Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    # What is measured is not how long it takes to compile, nor how fast it goes without that.
+    warm_up(lambda line: console.print(line, markup=False))
     try:
         report = run(sizes)
     except SkippedError as reason:

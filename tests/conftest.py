@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None)
 settings.register_profile("local", print_blob=True, deadline=None)
 PROFILE = "ci" if os.environ.get("CI") else "local"
+
+# What is asserted about compiled views holds from the first test on, also in the processes that tests start.
+os.environ.setdefault("WHENCE_COMPILE", "wait")
 settings.load_profile(PROFILE)
 
 
@@ -54,6 +57,7 @@ SLOW = {
     "test_bounds",
     "test_serving",
     "test_setup",
+    "test_warmup",
     "test_traces",
     "test_dependents",
     "test_impact",
@@ -83,6 +87,14 @@ def pytest_report_header(config: pytest.Config) -> str:
     if PROFILE == "ci":
         return "property tests: the same examples in every complete run"
     return f"property tests: --hypothesis-seed={config.option.hypothesis_seed}"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Of several processes one compiles the kernels; the others, which it starts then, find them."""
+    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+        from whence.engines.local.warmup import warm_up
+
+        warm_up(lambda line: sys.stderr.write(f"{line}\n"))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -65,7 +65,7 @@ def are_compiled(sources: Path) -> bool:
     folder = cache_folder(sources)
     if folder is None:
         return False
-    kernels = _fingerprint(sources)
+    kernels = fingerprint(sources)
     try:
         found = json.loads(_list_of(folder, kernels).read_text())
         return found["kernels"] == kernels and all((folder / name).exists() for name in found["files"])
@@ -78,7 +78,7 @@ def note_compiled(sources: Path) -> None:
     """All kernels of a folder are there from now on."""
     folder = cache_folder(sources)
     if folder is not None:
-        kernels = _fingerprint(sources)
+        kernels = fingerprint(sources)
         files = sorted(path.name for pattern in ("*.nbi", "*.nbc") for path in folder.glob(pattern))
         path = _list_of(folder, kernels)
         # Others may be reading it.
@@ -93,7 +93,7 @@ def _list_of(folder: Path, kernels: str) -> Path:
 
 
 @cache
-def _fingerprint(sources: Path) -> str:
+def fingerprint(sources: Path) -> str:
     settings = {name: os.environ[name] for name in sorted(os.environ) if name.startswith(("NUMBA_CPU", "NUMBA_ENABLE"))}
     parts = [_sources_and_compiler(sources), sys.version, platform.machine(), _processor(), repr(settings)]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()

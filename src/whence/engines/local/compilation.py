@@ -52,7 +52,7 @@ class _Background(subprocess.Popen[bytes]):
         pass
 
 
-class _State:
+class State:
     """Of this process: which kernels can be called, and the process that compiles for it."""
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class _State:
         self.trouble: str | None = None
 
 
-_state = _State()
+_state = State()
 
 
 def is_ready(kernels: Path) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
-from whence.algebra.deltas import add_to
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta
@@ -70,10 +69,52 @@ class ArrowDelta(CountedDelta):
         return (len(self), 0) if self.weight > 0 else (0, len(self))
 
     def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
-        return self.rows.values(), [self.weight] * len(self)
+        return self.counted.columns()
 
     @cached_property
-    def _counts(self) -> dict[Row, int]:
-        counts: dict[Row, int] = {}
-        add_to(counts, [(row, self.weight) for row in self.rows])
-        return counts
+    def counted(self) -> CountedRows:
+        """The same with each row once."""
+        import pyarrow as pa
+
+        names = [str(at) for at in range(len(self.rows.arrays))]
+        table = pa.Table.from_arrays(list(self.rows.arrays), names)
+        # Without threads groups are in the order of their first rows.
+        different = table.group_by(names, use_threads=False).aggregate([([], "count_all")])
+        if len(different) == len(table):
+            return CountedRows(self.rows, [self.weight] * len(table))
+        arrays = [different.column(name).combine_chunks() for name in names]
+        counts = different.column("count_all").to_pylist()
+        return CountedRows(ArrowRows(self.rows.relation, arrays), [count * self.weight for count in counts])
+
+    @property
+    def _counts(self) -> Mapping[Row, int]:
+        return self.counted.as_rows
+
+
+class CountedRows(CountedDelta):
+    """Rows that are all different, and how often each of them comes or goes."""
+
+    def __init__(self, rows: ArrowRows, counts: Sequence[int]) -> None:
+        self.rows = rows
+        self.counts = counts
+
+    def __getitem__(self, row: Row) -> int:
+        return self.as_rows[row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.as_rows)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        coming = sum([count for count in self.counts if count > 0])
+        return coming, coming - sum(self.counts)
+
+    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
+        return self.rows.values(), self.counts
+
+    @cached_property
+    def as_rows(self) -> dict[Row, int]:
+        return dict(zip(self.rows, self.counts, strict=True))

@@ -299,8 +299,9 @@ class DictionaryEncoding(Encoding):
     def to_arrow(self, numbers: Array) -> pa.Array:
         import pyarrow as pa
 
-        different, places = np.unique(numbers, return_inverse=True)
-        return pa.array(self.decode(different), self.type.arrow()).take(pa.array(places))
+        encoded = pa.array(numbers).dictionary_encode()
+        different = self.decode(encoded.dictionary.to_numpy())
+        return pa.array(different, self.type.arrow()).take(encoded.indices)
 
 
 class Encodings:

@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
 from decimal import Decimal
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.columns.arrow import ArrowRows
+from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
+from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Array, DecimalEncoding, DoubleEncoding, Encoding
 from whence.columns.errors import NotInColumnsError
 from whence.columns.hash_index import NOTHING
+from whence.columns.order import in_order
 from whence.columns.table import ColumnTable
 from whence.functions.widening import is_integer
 from whence.model.types import Row, Value
+from whence.model.updates import Delta
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Rows that are made at a time.
 PIECE = 10_000
@@ -119,10 +125,32 @@ class TableRows(Mapping[Row, int]):
         """Whether rows are there, each as often as it is among them."""
         return has_all(self.table, rows)
 
-    def columns(self) -> Sequence[Sequence[Value]]:
-        """The columns of a set."""
-        numbers = self.table.live()
-        return [each.decode(self.table.column(at, numbers)) for at, each in enumerate(self.table.encodings)]
+    def of(self, delta: Delta) -> list[int]:
+        """How often each row of a change is there."""
+        table = self.table
+        if isinstance(delta, ArrowDelta):
+            delta = delta.counted
+        if isinstance(delta, ColumnDelta) and delta.encodings == table.encodings:
+            columns: Sequence[Array] = delta.encoded
+        elif isinstance(delta, CountedRows):
+            columns = encoded_arrow(table.encodings, delta.rows)
+        else:
+            columns = encoded_rows(table.encodings, list(delta))
+        counts: list[int] = table.counts(table.find(columns, len(delta))).tolist()
+        return counts
+
+    def arrow(self, *, is_sorted: bool) -> list[pa.Array]:
+        """The columns, with each row as often as it is there."""
+        table = self.table
+        numbers = table.live()
+        counts = table.counts(numbers)
+        if not table.is_set:
+            numbers, counts = numbers[counts > 0], counts[counts > 0]
+        columns = table.columns(numbers)
+        places = in_order(table.encodings, columns, len(numbers)) if is_sorted else np.arange(len(numbers))
+        if not table.is_set:
+            places = np.repeat(places, counts[places])
+        return [each.to_arrow(column[places]) for each, column in zip(table.encodings, columns, strict=True)]
 
 
 class _Items(ItemsView[Row, int]):

@@ -21,7 +21,7 @@ from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
 from whence.session.batch import Batch
 from whence.session.draft import Delete, Insert, ignores_missing
-from whence.session.journal import changes
+from whence.session.feeds import feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
 from whence.session.subscriptions import Callback, Subscription
@@ -108,7 +108,7 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
             return session.advance(moment)
 
     def rows(self, relation: str) -> set[Row]:
-        """The rows of a table or view, each once."""
+        """The rows of a table or view as a set: copies of a row are dropped, and `table` has them."""
         with self._reading() as session:
             counts = session.counts(session.definitions.relation(relation).name)
             return {row for row, count in counts.items() if count > 0}
@@ -158,13 +158,11 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
 
         The changes of old versions are forgotten (see `connect`); to ask for them is an error.
         """
-        from whence.session.contents import changes_table
-
         if isinstance(since, bool) or not isinstance(since, int | None):
             raise TypeMismatchError(f"since is the version of a commit, a number, not {since!r}")
         with self._reading() as session:
             found = session.definitions.relation(relation)
-            return changes_table(found, changes(found, session.journal.since(found.name, Version(since or 0))))
+            return feed_table(found, session.journal.since(found.name, Version(since or 0)))
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Call `callback` with an Arrow table of the changes, as `changes` gives them, after every commit that made

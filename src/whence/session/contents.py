@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whence.model.schema import Relation
 from whence.model.types import Row, Type, Value
+from whence.model.updates import Delta
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,6 +53,22 @@ class Columnar(Protocol):
 
 
 @runtime_checkable
+class InArrow(Protocol):
+    """Contents that Arrow can have as they are."""
+
+    def arrow(self, *, is_sorted: bool) -> Sequence[pa.Array]:
+        """The columns, with each row as often as it is there."""
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """Contents in which many rows can be looked up at once."""
+
+    def of(self, delta: Delta) -> list[int]:
+        """How often each row of a change is there."""
+
+
+@runtime_checkable
 class Estimated(Protocol):
     """Contents whose number of rows is known about right, and exactly only by bringing them."""
 
@@ -65,6 +82,11 @@ def page(counts: Mapping[Row, int], bound: Mapping[int, Value], offset: int, lim
         return counts.page(bound, offset, limit)
     fits = _fits(bound)
     return list(islice(((row, n) for row, n in counts.items() if n > 0 and fits(row)), offset, offset + limit))
+
+
+def counts_of(counts: Mapping[Row, int], delta: Delta) -> list[int]:
+    """How often each row of a change is there."""
+    return counts.of(delta) if isinstance(counts, Counted) else [counts.get(row, 0) for row in delta]
 
 
 def size(relation: Relation, counts: Mapping[Row, int]) -> tuple[int, bool]:
@@ -85,6 +107,8 @@ def _fits(bound: Mapping[int, Value]) -> Callable[[Row], bool]:
 
 def contents_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
     """The rows that are there, sorted, and each as often as it is there."""
+    if isinstance(counts, InArrow):
+        return _arrow_table(relation, counts.arrow(is_sorted=True))
     order = row_order(relation)
     there = sorted(((row, count) for row, count in counts.items() if count > 0), key=lambda found: order(found[0]))
     return _row_table(arrow_schema(relation), [row for row, count in there for _ in range(count)])
@@ -92,12 +116,19 @@ def contents_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
 
 def any_order_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
     """The same rows, in whatever order is quickest."""
+    if isinstance(counts, InArrow):
+        return _arrow_table(relation, counts.arrow(is_sorted=False))
     if not isinstance(counts, Columnar):
         return contents_table(relation, counts)
     return _column_table(arrow_schema(relation), counts.columns())
 
 
 def changes_table(relation: Relation, changes: Iterable[Change]) -> pa.Table:
+    return _row_table(changes_schema(relation), [(*row, *stamp) for row, *stamp in changes])
+
+
+def changes_schema(relation: Relation) -> pa.Schema:
+    """The columns of a relation's changes."""
     import pyarrow as pa
 
     # What Spark and Delta call the columns of change data.
@@ -106,8 +137,7 @@ def changes_table(relation: Relation, changes: Iterable[Change]) -> pa.Table:
         pa.field("_commit_version", pa.int64(), nullable=False),
         pa.field("_commit_timestamp", pa.timestamp("us", "UTC"), nullable=False),
     )
-    schema = pa.schema([*arrow_schema(relation), *stamp])
-    return _row_table(schema, [(*row, *stamp) for row, *stamp in changes])
+    return pa.schema([*arrow_schema(relation), *stamp])
 
 
 def arrow_schema(relation: Relation) -> pa.Schema:
@@ -116,6 +146,12 @@ def arrow_schema(relation: Relation) -> pa.Schema:
     return pa.schema(
         [pa.field(column.name, column.type.arrow(), nullable=column.nullable) for column in relation.columns]
     )
+
+
+def _arrow_table(relation: Relation, arrays: Sequence[pa.Array]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.Table.from_arrays(list(arrays), schema=arrow_schema(relation))
 
 
 def _row_table(schema: pa.Schema, rows: list[tuple[object, ...]]) -> pa.Table:

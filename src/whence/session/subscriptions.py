@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from whence.interrupts import held, interruptible
 from whence.model.schema import Relation
-from whence.session.contents import changes_table
-from whence.session.journal import Entry, changes
+from whence.session.feeds import feed_table
+from whence.session.journal import Entry
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,7 +77,7 @@ class Subscriptions:
                     self._delivering.release()
 
     def _call(self, relation: Relation, entry: Entry, listening: list[Subscription]) -> None:
-        table = changes_table(relation, changes(relation, [entry]))
+        table = feed_table(relation, [entry])
         for at, subscription in enumerate(listening):
             if not subscription.active:
                 continue

@@ -1,4 +1,4 @@
-"""Arrow tables whose columns can be taken as they are: every value is checked, and none of them is touched."""
+"""Arrow tables whose columns can be taken as they are: every value is checked, none of them by itself."""
 
 from __future__ import annotations
 
@@ -49,8 +49,11 @@ def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:
             array.validate(full=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if kind == DOUBLE and not pc.all(pc.is_finite(array)).as_py() and array.null_count < len(array):
-        return None
+    if kind == DOUBLE:
+        if not pc.all(pc.is_finite(array)).as_py() and array.null_count < len(array):
+            return None
+        # There is no negative zero.
+        array = pc.add(array, 0.0)
     if kind in (DATE, TIMESTAMP):
         least, most = _DAYS if kind == DATE else _MICROSECONDS
         ends = pc.min_max(array.cast("int32" if kind == DATE else "int64")).as_py()

@@ -17,7 +17,8 @@ from whence.model.types import Row
 from whence.model.updates import Delta, Version, totals
 from whence.session.contents import in_order, row_order
 from whence.session.draft import Delete, Insert
-from whence.session.journal import Entry, changes
+from whence.session.feeds import feed_table
+from whence.session.journal import Entry
 from whence.session.lifetimes import wall_clock
 from whence.session.session import Session
 
@@ -72,14 +73,12 @@ class WhatIf:
 
     def table(self, relation: str) -> pa.Table:
         """The changes of one relation in the shape of `db.changes`."""
-        from whence.session.contents import changes_table
-
         found = next((each for name, each in self.relations.items() if name.lower() == relation.lower()), None)
         if found is None:
             raise UnknownNameError(f"there is no relation {relation!r}", hint=did_you_mean(relation, self.relations))
         delta = self.changes.get(found.name)
         entries = [] if delta is None else [Entry(self.version, self.timestamp, delta)]
-        return changes_table(found, changes(found, entries))
+        return feed_table(found, entries)
 
     def json(self) -> dict[str, object]:
         return {"changes": {name: json_changes(self.relations[name], delta) for name, delta in self.changes.items()}}

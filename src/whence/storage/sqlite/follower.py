@@ -10,6 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import add
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from whence.engines.engine import Engine
 from whence.errors import Hint, NextStep, StateError, WhenceError
 from whence.model.types import Row
 from whence.model.updates import Delta, Version
+from whence.session.contents import counts_of
 from whence.session.journal import Entry, ForgottenError, Journal, Record, State
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
@@ -25,7 +27,7 @@ from whence.storage.sqlite.definitions import StoredRelation
 from whence.storage.sqlite.directory import check_database, read_beside, read_head, read_notices, read_state, read_table
 from whence.storage.sqlite.files import read_vitals
 from whence.storage.sqlite.journal import read_changes
-from whence.storage.sqlite.values import SUM_MASK, digest_growth, row_writer
+from whence.storage.sqlite.values import SUM_MASK, digest, stored_columns, stored_rows, value_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +138,11 @@ class Follower:
 
     def _growth(self, name: str, delta: Delta, counts: Mapping[Row, int]) -> int:
         """By how much a change makes the digest of a table grow, of which these are the rows before."""
-        stored_form = row_writer(self._known[name].relation.columns)
-        growth = 0
-        for row, change in delta.items():
-            before = counts.get(row, 0)
-            growth += digest_growth(stored_form(row), before, before + change)
-        return growth & SUM_MASK
+        values, differences = value_columns(delta)
+        stored = stored_rows(stored_columns(self._known[name].relation.columns, values), len(differences))
+        before = counts_of(counts, delta)
+        after = list(map(add, before, differences))
+        return (digest(stored, after) - digest(stored, before)) & SUM_MASK
 
 
 class FollowedJournal(Journal):

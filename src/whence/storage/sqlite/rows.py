@@ -5,19 +5,34 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
-from operator import itemgetter
-from typing import cast
+from collections.abc import Callable, Iterable, Sequence
+from itertools import compress, repeat
+from operator import itemgetter, sub
+from typing import TypeAlias, cast
 
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.session.contents import counts_of
 from whence.session.journal import TableChange, TableState
-from whence.storage.sqlite.values import SUM_MASK, Stored, checksum, digest_growth, row_reader, row_writer, time_text
+from whence.storage.sqlite.values import (
+    SUM_MASK,
+    Stored,
+    checksum,
+    digest,
+    row_reader,
+    stored_columns,
+    stored_rows,
+    time_text,
+    value_columns,
+)
 
 # What follows a row's own columns: how many copies there are, when they leave, by which numbers they came, and a
 # checksum of all that where there is more than the table's digest knows.
 _MARKS = ("copies INTEGER NOT NULL", "leaves TEXT", "arrivals TEXT", "checksum INTEGER")
-_UNMARKED = (None, None, None)
+_MARK_NAMES = [mark.split()[0] for mark in _MARKS]
+# All but the first of them.
+_Marks: TypeAlias = tuple[str | None, str | None, int | None]
+_UNMARKED: _Marks = (None, None, None)
 
 # So many columns find a row, or nearly.
 _INDEXED = 32
@@ -41,17 +56,16 @@ class RowTable:
         key = [names.index(name) for name in relation.key] or list(range(relation.arity))
         found_by = [self._columns[at] for at in key]
         self._key_of: Callable[[Stored], Stored] = _picked(key)
-        self._stored = row_writer(relation.columns)
         self._index = f"CREATE INDEX IF NOT EXISTS find_{self._name} ON {self._name} ({', '.join(found_by[:_INDEXED])})"
         # IS, and not =, because NULL is a value like others here. SQLite takes no expression that is a thousand deep,
         # and without parentheses each condition is inside the one after it.
         conditions = [f"{name} IS ?" for name in found_by]
         parts = [conditions[at : at + _INDEXED] for at in range(0, len(conditions), _INDEXED)]
         self._where = " AND ".join(f"({' AND '.join(part)})" for part in parts) or "TRUE"
-        places = ", ".join("?" * (relation.arity + len(_MARKS)))
-        self._insert = f"INSERT INTO {self._name} VALUES ({places})"
         self._keeps_leaves = relation.ttl is not None and relation.ttl.column is None
         self._is_marked = self._keeps_leaves or relation.window is not None
+        written = [*self._columns, *_MARK_NAMES[: None if self._is_marked else 1]]
+        self._insert = f"INSERT INTO {self._name} ({', '.join(written)}) VALUES ({', '.join('?' * len(written))})"
 
     def create(self, connection: sqlite3.Connection) -> None:
         columns = [f"{name} {c.type.sqlite}" for name, c in zip(self._columns, self._relation.columns, strict=True)]
@@ -62,39 +76,44 @@ class RowTable:
 
     def write(self, connection: sqlite3.Connection, change: TableChange) -> int | None:
         """Do the change, and return by how much the digest grows; None if rows that must be there are not."""
-        writer = self._stored
-        added: list[tuple[object, ...]] = []
+        values, differences = value_columns(change.delta)
+        columns = stored_columns(self._relation.columns, values)
+        stored = stored_rows(columns, len(differences))
+        after = counts_of(change.counts, change.delta)
+        before = list(map(sub, after, differences))
+        growth = digest(stored, after) - digest(stored, before)
+        records: Iterable[tuple[object, ...]] = zip(*columns, after, strict=True)
+        marks: Sequence[_Marks] = ()
+        if self._is_marked:
+            marks = list(map(self._marks, change.delta, repeat(change), stored, after))
+            records = (record + each for record, each in zip(records, marks, strict=True))
+        is_new = [not copies for copies in before]
         changed: list[tuple[object, ...]] = []
         removed: list[Stored] = []
-        growth = 0
-        for row, difference in change.delta.items():
-            after = change.counts.get(row, 0)
-            before = after - difference
-            stored = writer(row)
-            growth += digest_growth(stored, before, after)
-            marks = self._marks(row, change, stored, after) if self._is_marked else _UNMARKED
-            if not before:
-                added.append((*stored, after, *marks))
-            elif after:
-                changed.append((after, *marks, *self._key_of(stored)))
-            else:
-                removed.append(self._key_of(stored))
+        if not all(is_new):
+            every = marks or [_UNMARKED] * len(stored)
+            for found_by, old, copies, each in zip(map(self._key_of, stored), before, after, every, strict=True):
+                if old and copies:
+                    changed.append((copies, *each, *found_by))
+                elif old:
+                    removed.append(found_by)
         for row in self._only_marked(change) if self._is_marked else ():
-            stored, copies = writer(row), change.counts[row]
-            changed.append((copies, *self._marks(row, change, stored, copies), *self._key_of(stored)))
+            (as_stored,) = stored_rows(stored_columns(self._relation.columns, [[value] for value in row]), 1)
+            copies = change.counts[row]
+            changed.append((copies, *self._marks(row, change, as_stored, copies), *self._key_of(as_stored)))
         # In this order, because a row that goes may have the key of one that comes.
         found = self._find(connection, _DELETE, removed) if removed else 0
         found += self._find(connection, _UPDATE, changed) if changed else 0
         if found != len(removed) + len(changed):
             return None
-        connection.executemany(self._insert, added)
+        connection.executemany(self._insert, compress(records, is_new))
         return growth & SUM_MASK
 
-    def read(self, connection: sqlite3.Connection, digest: int) -> TableState | None:
-        """All rows; None if they are not those of the digest. Nothing is made of bytes before they are known."""
+    def read(self, connection: sqlite3.Connection, expected: int) -> TableState | None:
+        """All rows; None if their digest is another one. Nothing is made of bytes before they are known."""
         arity = len(self._columns)
         cursor = connection.execute(f"SELECT * FROM {self._name}")
-        if [name for name, *_ in cursor.description] != [*self._columns, *(mark.split()[0] for mark in _MARKS)]:
+        if [name for name, *_ in cursor.description] != [*self._columns, *_MARK_NAMES]:
             # A flipped bit in SQLite's schema is another schema to it.
             return None
         records = cursor.fetchall()
@@ -103,7 +122,7 @@ class RowTable:
             found += checksum(record[:arity], record[arity])
             if record[-1] != (checksum(*record[:-1]) if self._is_marked else None):
                 return None
-        if found & SUM_MASK != digest:
+        if found & SUM_MASK != expected:
             return None
         reader = row_reader(self._relation.columns)
         counts: dict[Row, int] = {}
@@ -125,9 +144,7 @@ class RowTable:
             connection.execute(self._index)
         return connection.executemany(f"{statement.format(table=self._name)} WHERE {self._where}", records).rowcount
 
-    def _marks(
-        self, row: Row, change: TableChange, stored: Stored, copies: int
-    ) -> tuple[str | None, str | None, int | None]:
+    def _marks(self, row: Row, change: TableChange, stored: Stored, copies: int) -> _Marks:
         leaves = change.leaves.get(row) if self._keeps_leaves else None
         arrivals = change.arrivals.get(row)
         marks = (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from whence.columns.arrow import ArrowRows, CountedRows
 from whence.incremental.keyed import KNOWN_RELATIONS
 from whence.model.schema import Column, Relation
 from whence.model.types import Row, Type
@@ -36,9 +38,25 @@ def time_text(moment: datetime.datetime) -> str:
     return moment.isoformat(sep=" ")
 
 
-def row_writer(columns: Sequence[Column]) -> Callable[[Row], Stored]:
-    """What turns a row into its stored form."""
-    return _by_column([_own(column.type, "to_sqlite") for column in columns])
+def digest(rows: Iterable[Stored], copies: Sequence[int]) -> int:
+    """The sum of the checksums of rows, each with the number of its copies. One without copies does not count."""
+    records = zip(rows, copies, strict=True)
+    # Most of the time of a large change goes by here, so that no line of Python is run for each row.
+    return sum(map(zlib.crc32, map(str.encode, map(repr, compress(records, copies) if 0 in copies else records))))
+
+
+def stored_columns(columns: Sequence[Column], values: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """Values in their stored form, column by column."""
+    found: list[Sequence[Any]] = []
+    for column, given in zip(columns, values, strict=True):
+        convert = _own(column.type, "to_sqlite")
+        found.append(given if convert is None else [None if value is None else convert(value) for value in given])
+    return found
+
+
+def stored_rows(columns: Sequence[Sequence[Any]], count: int) -> list[Stored]:
+    """So many rows of columns."""
+    return list(zip(*columns, strict=True)) if columns else [()] * count
 
 
 def row_reader(columns: Sequence[Column]) -> Callable[[Stored], Row]:
@@ -75,8 +93,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 def pack(relation: Relation, delta: Delta, place: object) -> bytes:
     """The rows' columns, and how often each row comes or goes. `place` is what is stored beside the bytes."""
     schema = _schema(relation)
-    columns, counts = _columns(delta)
-    batch = pa.RecordBatch.from_arrays(list(map(pa.array, (*columns, counts), schema.types)), schema=schema)
+    batch = pa.RecordBatch.from_arrays(_arrays(delta, schema), schema=schema)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
@@ -91,22 +108,36 @@ def _schema(relation: Relation) -> pa.Schema:
     return pa.schema([(str(at), kind) for at, kind in enumerate(types)])
 
 
-def unpack(relation: Relation, packed: bytes, place: object) -> dict[Row, int] | None:
+def unpack(relation: Relation, packed: bytes, place: object) -> Delta | None:
     """What was packed for this place; None if these are other bytes than those."""
     data = memoryview(packed)[_CHECKSUM_SIZE:]
     if _checksum(data, place) != packed[:_CHECKSUM_SIZE]:
         return None
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
-        *columns, counts = (column.to_pylist() for column in reader.read_all().columns)
-    values = [column.type.from_arrow(cells) for column, cells in zip(relation.columns, columns, strict=True)]
-    return dict(zip(zip(*values, strict=True) if values else [()] * len(counts), counts, strict=True))
+        *columns, counts = (column.combine_chunks() for column in reader.read_all().columns)
+    if not columns:
+        return dict.fromkeys([()], counts[0].as_py())
+    return CountedRows(ArrowRows(relation, columns), counts.to_pylist())
 
 
 def _checksum(data: bytes | memoryview, place: object) -> bytes:
     return zlib.crc32(data, checksum(place)).to_bytes(_CHECKSUM_SIZE, "big")
 
 
-def _columns(delta: Delta) -> tuple[Sequence[Sequence[Any]], Sequence[int]]:
+def _arrays(delta: Delta, schema: pa.Schema) -> list[pa.Array]:
+    if isinstance(delta, CountedDelta):
+        # Small databases need no numpy.
+        from whence.columns.changes import arrow_change
+
+        found = arrow_change(delta)
+        if found is not None:
+            return [*found.arrays, pa.array(found.weights)]
+    columns, counts = value_columns(delta)
+    return list(map(pa.array, (*columns, counts), schema.types))
+
+
+def value_columns(delta: Delta) -> tuple[Sequence[Sequence[Any]], Sequence[int]]:
+    """The rows of a change column by column, and the count of each."""
     if isinstance(delta, CountedDelta):
         return delta.columns()
     return list(zip(*delta, strict=True)), list(delta.values())

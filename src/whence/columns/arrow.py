@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
+from whence.columns.counted import CountedColumns
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta
@@ -91,30 +92,12 @@ class ArrowDelta(CountedDelta):
         return self.counted.as_rows
 
 
-class CountedRows(CountedDelta):
-    """Rows that are all different, and how often each of them comes or goes."""
+class CountedRows(CountedColumns):
+    """Rows in Arrow columns that are all different."""
 
     def __init__(self, rows: ArrowRows, counts: Sequence[int]) -> None:
+        super().__init__(counts)
         self.rows = rows
-        self.counts = counts
 
-    def __getitem__(self, row: Row) -> int:
-        return self.as_rows[row]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.as_rows)
-
-    def __len__(self) -> int:
-        return len(self.counts)
-
-    @cached_property
-    def totals(self) -> tuple[int, int]:
-        coming = sum([count for count in self.counts if count > 0])
-        return coming, coming - sum(self.counts)
-
-    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
-        return self.rows.values(), self.counts
-
-    @cached_property
-    def as_rows(self) -> dict[Row, int]:
-        return dict(zip(self.rows, self.counts, strict=True))
+    def value_columns(self) -> Sequence[Sequence[Value]]:
+        return self.rows.values()

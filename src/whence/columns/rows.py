@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
+from whence.columns.counted import CountedColumns
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Array, DecimalEncoding, DoubleEncoding, Encoding
 from whence.columns.errors import NotInColumnsError
@@ -43,6 +44,12 @@ def encoded_rows(encodings: Sequence[Encoding], rows: Sequence[Row]) -> list[Arr
 
 def encoded_arrow(encodings: Sequence[Encoding], rows: ArrowRows) -> list[Array]:
     return [encoding.from_arrow(array) for encoding, array in zip(encodings, rows.arrays, strict=True)]
+
+
+def encoded_columns(encodings: Sequence[Encoding], delta: CountedColumns) -> list[Array]:
+    if isinstance(delta, CountedRows):
+        return encoded_arrow(encodings, delta.rows)
+    return [encoding.encode(values) for encoding, values in zip(encodings, delta.value_columns(), strict=True)]
 
 
 def has_all(table: ColumnTable, rows: ArrowRows) -> bool:
@@ -132,8 +139,8 @@ class TableRows(Mapping[Row, int]):
             delta = delta.counted
         if isinstance(delta, ColumnDelta) and delta.encodings == table.encodings:
             columns: Sequence[Array] = delta.encoded
-        elif isinstance(delta, CountedRows):
-            columns = encoded_arrow(table.encodings, delta.rows)
+        elif isinstance(delta, CountedColumns):
+            columns = encoded_columns(table.encodings, delta)
         else:
             columns = encoded_rows(table.encodings, list(delta))
         counts: list[int] = table.counts(table.find(columns, len(delta))).tolist()

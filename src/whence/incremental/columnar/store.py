@@ -9,9 +9,18 @@ from math import prod
 import numpy as np
 
 from whence.columns.arrow import ArrowDelta, ArrowRows
+from whence.columns.counted import CountedColumns
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encodings
-from whence.columns.rows import TableRows, encoded_arrow, encoded_keys, encoded_rows, has_all, rows_of
+from whence.columns.rows import (
+    TableRows,
+    encoded_arrow,
+    encoded_columns,
+    encoded_keys,
+    encoded_rows,
+    has_all,
+    rows_of,
+)
 from whence.columns.table import ColumnTable, Matches
 from whence.incremental.keyed import Key, key_positions
 from whence.incremental.store import Holder, Store
@@ -42,6 +51,8 @@ class ColumnStore(Store):
         if isinstance(delta, ArrowDelta):
             weights = np.full(len(delta), delta.weight, INTEGER)
             return self.table.stage(encoded_arrow(self.table.encodings, delta.rows), weights)
+        if isinstance(delta, CountedColumns):
+            return self.table.stage(encoded_columns(self.table.encodings, delta), np.array(delta.counts, INTEGER))
         columns = encoded_rows(self.table.encodings, list(delta))
         return self.table.stage(columns, np.array(list(delta.values()), INTEGER))
 

@@ -27,7 +27,7 @@ from whence.storage.sqlite.definitions import StoredRelation
 from whence.storage.sqlite.directory import check_database, read_beside, read_head, read_notices, read_state, read_table
 from whence.storage.sqlite.files import read_vitals
 from whence.storage.sqlite.journal import read_changes
-from whence.storage.sqlite.values import SUM_MASK, digest, stored_columns, stored_rows, value_columns
+from whence.storage.sqlite.values import SUM_MASK, columns_of, digest, stored_columns, stored_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Follower:
 
     def _growth(self, name: str, delta: Delta, counts: Mapping[Row, int]) -> int:
         """By how much a change makes the digest of a table grow, of which these are the rows before."""
-        values, differences = value_columns(delta)
+        values, differences = columns_of(delta)
         stored = stored_rows(stored_columns(self._known[name].relation.columns, values), len(differences))
         before = counts_of(counts, delta)
         after = list(map(add, before, differences))

@@ -10,6 +10,7 @@ from itertools import compress, repeat
 from operator import itemgetter, sub
 from typing import TypeAlias, cast
 
+from whence.columns.counted import ListedColumns
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.contents import counts_of
@@ -18,6 +19,7 @@ from whence.storage.sqlite.values import (
     SUM_MASK,
     Stored,
     checksum,
+    columns_of,
     digest,
     row_reader,
     stored_columns,
@@ -33,6 +35,8 @@ _MARK_NAMES = [mark.split()[0] for mark in _MARKS]
 # All but the first of them.
 _Marks: TypeAlias = tuple[str | None, str | None, int | None]
 _UNMARKED: _Marks = (None, None, None)
+
+_ANY_MARK = " OR ".join(f"{name} NOTNULL" for name in _MARK_NAMES[1:])
 
 # So many columns find a row, or nearly.
 _INDEXED = 32
@@ -76,7 +80,7 @@ class RowTable:
 
     def write(self, connection: sqlite3.Connection, change: TableChange) -> int | None:
         """Do the change, and return by how much the digest grows; None if rows that must be there are not."""
-        values, differences = value_columns(change.delta)
+        values, differences = columns_of(change.delta)
         columns = stored_columns(self._relation.columns, values)
         stored = stored_rows(columns, len(differences))
         after = counts_of(change.counts, change.delta)
@@ -111,12 +115,27 @@ class RowTable:
 
     def read(self, connection: sqlite3.Connection, expected: int) -> TableState | None:
         """All rows; None if their digest is another one. Nothing is made of bytes before they are known."""
-        arity = len(self._columns)
-        cursor = connection.execute(f"SELECT * FROM {self._name}")
+        cursor = connection.execute(f"SELECT * FROM {self._name} LIMIT 0")
         if [name for name, *_ in cursor.description] != [*self._columns, *_MARK_NAMES]:
             # A flipped bit in SQLite's schema is another schema to it.
             return None
-        records = cursor.fetchall()
+        if self._is_marked or not self._columns:
+            return self._read_marked(connection, expected)
+        # The same order twice: that of the records, and not that of an index.
+        records = f"FROM {self._name} NOT INDEXED"
+        (marked,) = connection.execute(f"SELECT count(*) {records} WHERE {_ANY_MARK}").fetchone()
+        stored = connection.execute(f"SELECT {', '.join(self._columns)} {records}").fetchall()
+        copies = [1] * len(stored)
+        if connection.execute(f"SELECT 1 {records} WHERE copies IS NOT 1 LIMIT 1").fetchone():
+            copies = [count for (count,) in connection.execute(f"SELECT copies {records}")]
+        if marked or digest(stored, copies) & SUM_MASK != expected:
+            return None
+        columns = [list(map(itemgetter(at), stored)) for at in range(len(self._columns))]
+        return TableState(ListedColumns(value_columns(self._relation.columns, columns), copies), {}, {})
+
+    def _read_marked(self, connection: sqlite3.Connection, expected: int) -> TableState | None:
+        arity = len(self._columns)
+        records = connection.execute(f"SELECT * FROM {self._name}").fetchall()
         found = 0
         for record in records:
             found += checksum(record[:arity], record[arity])

@@ -47,9 +47,18 @@ def digest(rows: Iterable[Stored], copies: Sequence[int]) -> int:
 
 def stored_columns(columns: Sequence[Column], values: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
     """Values in their stored form, column by column."""
+    return _converted("to_sqlite", columns, values)
+
+
+def value_columns(columns: Sequence[Column], stored: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
+    """The values that were stored, column by column."""
+    return _converted("from_sqlite", columns, stored)
+
+
+def _converted(method: str, columns: Sequence[Column], values: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
     found: list[Sequence[Any]] = []
     for column, given in zip(columns, values, strict=True):
-        convert = _own(column.type, "to_sqlite")
+        convert = _own(column.type, method)
         found.append(given if convert is None else [None if value is None else convert(value) for value in given])
     return found
 
@@ -132,11 +141,11 @@ def _arrays(delta: Delta, schema: pa.Schema) -> list[pa.Array]:
         found = arrow_change(delta)
         if found is not None:
             return [*found.arrays, pa.array(found.weights)]
-    columns, counts = value_columns(delta)
+    columns, counts = columns_of(delta)
     return list(map(pa.array, (*columns, counts), schema.types))
 
 
-def value_columns(delta: Delta) -> tuple[Sequence[Sequence[Any]], Sequence[int]]:
+def columns_of(delta: Delta) -> tuple[Sequence[Sequence[Any]], Sequence[int]]:
     """The rows of a change column by column, and the count of each."""
     if isinstance(delta, CountedDelta):
         return delta.columns()

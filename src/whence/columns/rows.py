@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from decimal import Decimal
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -18,8 +18,8 @@ from whence.columns.hash_index import NOTHING
 from whence.columns.order import in_order
 from whence.columns.table import ColumnTable
 from whence.functions.widening import is_integer
+from whence.model.schema import Relation
 from whence.model.types import Row, Value
-from whence.model.updates import Delta
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -119,32 +119,33 @@ class TableRows(Mapping[Row, int]):
     def values(self) -> ValuesView[int]:
         return _Values(self)
 
-    def of(self, rows: Sequence[Row]) -> list[int]:
-        """How often each of many rows is there."""
-        try:
-            found = self.table.find(encoded_rows(self.table.encodings, rows), len(rows))
-        except NotInColumnsError:
-            return [self.get(row, 0) for row in rows]
-        counts: list[int] = self.table.counts(found).tolist()
-        return counts
-
     def has_all(self, rows: ArrowRows) -> bool:
         """Whether rows are there, each as often as it is among them."""
         return has_all(self.table, rows)
 
-    def of(self, delta: Delta) -> list[int]:
-        """How often each row of a change is there."""
+    def of(self, rows: Collection[Row]) -> list[int]:
+        """How often each of many rows is there, those of a change among them."""
         table = self.table
-        if isinstance(delta, ArrowDelta):
-            delta = delta.counted
-        if isinstance(delta, ColumnDelta) and delta.encodings == table.encodings:
-            columns: Sequence[Array] = delta.encoded
-        elif isinstance(delta, CountedColumns):
-            columns = encoded_columns(table.encodings, delta)
-        else:
-            columns = encoded_rows(table.encodings, list(delta))
-        counts: list[int] = table.counts(table.find(columns, len(delta))).tolist()
+        if isinstance(rows, ArrowDelta):
+            rows = rows.counted
+        try:
+            if isinstance(rows, ColumnDelta) and rows.encodings == table.encodings:
+                columns: Sequence[Array] = rows.encoded
+            elif isinstance(rows, CountedColumns):
+                columns = encoded_columns(table.encodings, rows)
+            else:
+                columns = encoded_rows(table.encodings, list(rows))
+        except NotInColumnsError:
+            return [self.get(row, 0) for row in rows]
+        counts: list[int] = table.counts(table.find(columns, len(rows))).tolist()
         return counts
+
+    def counted(self, relation: Relation) -> CountedRows:
+        """All rows of a relation, and how often each is there."""
+        numbers = self.table.live()
+        columns = zip(self.table.encodings, self.table.columns(numbers), strict=True)
+        rows = ArrowRows(relation, [encoding.to_arrow(column) for encoding, column in columns])
+        return CountedRows(rows, self.table.counts(numbers).tolist())
 
     def arrow(self, *, is_sorted: bool) -> list[pa.Array]:
         """The columns, with each row as often as it is there."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whence.model.schema import Relation
 from whence.model.types import Row, Type, Value
-from whence.model.updates import Delta
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,8 +63,8 @@ class InArrow(Protocol):
 class Counted(Protocol):
     """Contents in which many rows can be looked up at once."""
 
-    def of(self, delta: Delta) -> list[int]:
-        """How often each row of a change is there."""
+    def of(self, rows: Collection[Row]) -> list[int]:
+        """How often each of them is there."""
 
 
 @runtime_checkable
@@ -84,9 +83,9 @@ def page(counts: Mapping[Row, int], bound: Mapping[int, Value], offset: int, lim
     return list(islice(((row, n) for row, n in counts.items() if n > 0 and fits(row)), offset, offset + limit))
 
 
-def counts_of(counts: Mapping[Row, int], delta: Delta) -> list[int]:
-    """How often each row of a change is there."""
-    return counts.of(delta) if isinstance(counts, Counted) else [counts.get(row, 0) for row in delta]
+def counts_of(counts: Mapping[Row, int], rows: Collection[Row]) -> list[int]:
+    """How often each of some rows is there, such as those of a change."""
+    return counts.of(rows) if isinstance(counts, Counted) else [counts.get(row, 0) for row in rows]
 
 
 def size(relation: Relation, counts: Mapping[Row, int]) -> tuple[int, bool]:

@@ -12,11 +12,12 @@ from typing import NamedTuple, TypeAlias
 
 from whence.columns.arrow import ArrowDelta, ArrowRows
 from whence.errors import DataError, Hint, NextStep
-from whence.incremental.columnar.whole import can_come, can_go, counts_of, rows_of
+from whence.incremental.columnar.whole import can_come, can_go, rows_of
 from whence.incremental.keyed import KNOWN_RELATIONS, Key, KeyedDelta, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
+from whence.session.contents import counts_of
 from whence.session.lifetimes import Arrival, Clock, Departure, expiry
 from whence.session.windows import Window, WindowDraft
 from whence.sources.rows import listed, row_text
@@ -199,7 +200,7 @@ class TableDraft:
 
     def _look_up(self, rows: Sequence[Row]) -> None:
         """How often many rows are there, all at once."""
-        self._stored.update(zip(rows, counts_of(rows, self.contents.counts), strict=True))
+        self._stored.update(zip(rows, counts_of(self.contents.counts, rows), strict=True))
 
     def insert(self, rows: Sequence[Row], place: Place = ROW) -> None:
         """`place` names a row in a message by its number."""

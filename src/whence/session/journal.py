@@ -154,11 +154,15 @@ class Journal(ABC):
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """The rows of a base table, and what `TableChange` says about their copies."""
+    """The rows of a base table, and what `TableChange` says about their copies.
+
+    `later` are changes that came after those rows. A table with copies that leave, or with a window, has none.
+    """
 
     counts: Mapping[Row, int]
     leaves: Mapping[Row, Sequence[datetime.datetime]]
     arrivals: Mapping[Row, Sequence[int]]
+    later: Sequence[Delta] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +249,9 @@ class ReversibleChanges:
         rows = Update({name: table.counts for name, table in state.tables.items()})
         # Rows first: views over rows that are there are built at once, and not change by change.
         self._engine.define(analyze(Program(tables)), {}, rows)
+        for name, table in state.tables.items():
+            for delta in table.later:
+                self._engine.apply(Update({name: delta}))
         self._engine.define(definitions.waiting.computable, definitions.functions, Update())
 
     def make(self, before: Definitions, after: Definitions, update: Update) -> Made:

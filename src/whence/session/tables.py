@@ -52,6 +52,8 @@ class Tables:
             key = key_of(self._relations[name])
             if key is not None and self._index is None:
                 self._keys[name] = {key(row): row for row in table.counts}
+                for delta in table.later:
+                    self.follow({name: delta})
             if name in self._lifetimes:
                 self._lifetimes[name].restore(table.counts, table.leaves)
             if name in self._windows:

@@ -212,3 +212,14 @@ def test_a_relative_path_is_what_it_was(state: Path, monkeypatch: pytest.MonkeyP
         db.insert("link", [("a", "b", 1)])
     with whence.connect(state / "here") as db:
         assert db.rows("link") == {("a", "b", 1)}
+
+
+def test_a_row_that_comes_again_to_a_window(tmp_path: Path) -> None:
+    """Nothing changes but its place."""
+    with whence.connect(tmp_path) as db:
+        db.execute("CREATE TABLE last(x INT PRIMARY KEY, s STRING) TBLPROPERTIES ('window_rows' = '2')")
+        db.insert("last", [(1, "a"), (2, "b")])
+        assert db.insert("last", [(1, "a")]).inserted == {}
+    with whence.connect(tmp_path) as db:
+        db.insert("last", [(3, "c")])
+        assert db.rows("last") == {(1, "a"), (3, "c")}

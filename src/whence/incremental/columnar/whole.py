@@ -19,14 +19,6 @@ class KnowsWholeRows(Protocol):
 
 
 @runtime_checkable
-class KnowsCounts(Protocol):
-    """The rows of a table, likewise."""
-
-    def of(self, rows: Sequence[Row]) -> list[int]:
-        """How often each of many rows is there."""
-
-
-@runtime_checkable
 class KnowsKeys(Protocol):
     """Keys, likewise."""
 
@@ -40,11 +32,6 @@ class KnowsKeys(Protocol):
 def rows_of(keys: Sequence[Key], stored: Mapping[Key, Row]) -> list[Row | None]:
     """The rows that have these keys, None where there is none."""
     return stored.rows(keys) if isinstance(stored, KnowsKeys) else list(map(stored.get, keys))
-
-
-def counts_of(rows: Sequence[Row], stored: Mapping[Row, int]) -> list[int]:
-    """How often each of these rows is there."""
-    return stored.of(rows) if isinstance(stored, KnowsCounts) else [stored.get(row, 0) for row in rows]
 
 
 def can_come(rows: ArrowRows, counts: Mapping[Row, int], keys: Mapping[Key, Row]) -> bool:

@@ -9,21 +9,24 @@ from __future__ import annotations
 import datetime
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from whence.errors import StateError, UnknownNameError, WhenceError
 from whence.model.schema import Relation
+from whence.model.types import Row
 from whence.model.updates import Version
 from whence.session.journal import Entry, ForgottenError, State, TableState
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.storage.sqlite import files
+from whence.storage.sqlite.checkpoint import read_checkpoint
 from whence.storage.sqlite.definitions import StoredRelation, read_definitions
+from whence.storage.sqlite.feeds import read_changes
 from whence.storage.sqlite.files import DirectoryLock, check_version, read_vitals
-from whence.storage.sqlite.journal import StoredJournal, read_changes
+from whence.storage.sqlite.journal import StoredJournal
 from whence.storage.sqlite.values import checksum
 
 T = TypeVar("T")
@@ -130,7 +133,11 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
     except BaseException:
         lock.release()
         raise
-    journal = StoredJournal(directory, lock, connection, known, keep_versions)
+
+    def contents(name: str) -> Mapping[Row, int] | None:
+        return session.engine.counts(name) if session.intact else None
+
+    journal = StoredJournal(directory, lock, connection, known, keep_versions, contents)
     try:
         session.restore(state, journal)
     except BaseException:
@@ -152,8 +159,11 @@ def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, 
 
 
 def read_table(connection: sqlite3.Connection, directory: Path, known: StoredRelation) -> TableState:
+    """From a checkpoint if there is one that leads to the rows."""
     vitals = read_vitals(connection, directory, known.number)
-    table = None if vitals is None or known.rows is None else known.rows.read(connection, vitals.digest)
+    table = None
+    if vitals is not None and known.rows is not None:
+        table = read_checkpoint(connection, directory, known, vitals) or known.rows.read(connection, vitals.digest)
     if table is None:
         raise files.damaged(directory, f"the rows of {known.relation.name!r} are not those that were written")
     return table

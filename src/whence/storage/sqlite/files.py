@@ -50,8 +50,12 @@ class DirectoryLock:
 
     def check(self) -> None:
         """Raises in a forked child, which does not have the lock of its parent."""
-        if not self._close.alive:
+        if not self.is_held:
             raise StateError(f"the database in {self._directory} is open in another process, which this one came from")
+
+    @property
+    def is_held(self) -> bool:
+        return self._close.alive
 
     def release(self) -> None:
         self._close()

@@ -25,8 +25,8 @@ from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.storage.sqlite.definitions import StoredRelation
 from whence.storage.sqlite.directory import check_database, read_beside, read_head, read_notices, read_state, read_table
+from whence.storage.sqlite.feeds import read_changes
 from whence.storage.sqlite.files import read_vitals
-from whence.storage.sqlite.journal import read_changes
 from whence.storage.sqlite.values import SUM_MASK, columns_of, digest, stored_columns, stored_rows
 
 

@@ -1,17 +1,19 @@
-"""Commits on disk, one transaction each, and the change feeds that are read back from there."""
+"""Commits on disk, one transaction each."""
 
 from __future__ import annotations
 
-import datetime
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from whence.errors import StateError
+from whence.model.types import Row
 from whence.model.updates import Version
-from whence.session.journal import Entry, Journal, Record, check_kept
+from whence.session.journal import Entry, Journal, Record
+from whence.storage.sqlite.checkpoint import Checkpoints
 from whence.storage.sqlite.definitions import StoredRelation, catalog_checksum, write_definitions
+from whence.storage.sqlite.feeds import read_changes
 from whence.storage.sqlite.files import (
     DATABASE_FILE,
     UNREADABLE,
@@ -22,7 +24,7 @@ from whence.storage.sqlite.files import (
     read_vitals,
     write_vitals,
 )
-from whence.storage.sqlite.values import checksum, pack, time_text, unpack
+from whence.storage.sqlite.values import checksum, pack, time_text
 
 
 class StoredJournal(Journal):
@@ -35,7 +37,9 @@ class StoredJournal(Journal):
         connection: sqlite3.Connection,
         known: dict[str, StoredRelation],
         keep_versions: int,
+        contents: Callable[[str], Mapping[Row, int] | None],
     ) -> None:
+        """`contents` gives the rows of a table as they are in memory, or None if nobody knows them for certain."""
         self.directory = directory
         self._lock = lock
         self._connection = connection
@@ -45,6 +49,7 @@ class StoredJournal(Journal):
         # A process may change its working directory.
         self._file = directory.absolute() / DATABASE_FILE
         self._inodes = self._find_inodes()
+        self._checkpoints = Checkpoints(self._file.parent, connection, contents)
 
     @property
     def version(self) -> Version:
@@ -79,10 +84,18 @@ class StoredJournal(Journal):
     def since(self, name: str, version: Version) -> list[Entry]:
         return read_changes(self._connection, self.directory, self._known[name], version, self._keep_versions)
 
+    def compact(self) -> None:
+        """SQLite does that by itself, and tables that have grown are written as columns."""
+        self._checkpoints.write(self._known.values(), is_last=False)
+
     def close(self) -> None:
-        self._connection.close()
-        self._version_file.close()
-        self._lock.release()
+        try:
+            if self._lock.is_held:
+                self._checkpoints.write(self._known.values(), is_last=True)
+        finally:
+            self._connection.close()
+            self._version_file.close()
+            self._lock.release()
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -126,6 +139,7 @@ class StoredJournal(Journal):
         for change in record.tables():
             known = self._known[change.relation.name]
             assert known.rows is not None
+            self._checkpoints.count(known.number, len(change.delta))
             growth = known.rows.write(self._connection, change)
             if growth is None:
                 raise damaged(self.directory, f"rows of {change.relation.name!r} are not where they should be")
@@ -171,40 +185,3 @@ class StoredJournal(Journal):
             write_vitals(self._connection, number, self._vitals(number)._replace(dropped=version))
         if dropped:
             self._connection.execute("DELETE FROM changes WHERE version <= ?", (oldest,))
-
-
-def read_changes(
-    connection: sqlite3.Connection,
-    directory: Path,
-    known: StoredRelation,
-    since: Version,
-    keep_versions: int | None = None,
-) -> list[Entry]:
-    """The changes of a relation after a version. Raises where some of them have been dropped."""
-    name = known.relation.name
-    try:
-        vitals = read_vitals(connection, directory, known.number)
-        if vitals is None:
-            raise StateError(f"{name!r} is gone, or another one has its name", hint="ask again")
-        check_kept(name, since, vitals.dropped, keep_versions)
-        stored = connection.execute(
-            "SELECT version, relation, timestamp, former, delta FROM changes WHERE version > ? AND relation = ?",
-            (since, known.number),
-        ).fetchall()
-    except UNREADABLE as error:
-        raise damaged(directory, str(error)) from error
-    # Each names the one before it, so that none can be missing.
-    last = min(since, vitals.newest)
-    entries: list[Entry] = []
-    for *place, packed in stored:
-        version, _, timestamp, former = place
-        delta = unpack(known.relation, packed, tuple(place))
-        if delta is None:
-            raise damaged(directory, f"the changes of {name!r} in version {version} are not those written")
-        if former > last if not entries else former != last:
-            raise damaged(directory, f"changes of {name!r} before version {version} are missing")
-        entries.append(Entry(version, datetime.datetime.fromisoformat(timestamp), delta))
-        last = version
-    if vitals.newest > last:
-        raise damaged(directory, f"the changes of {name!r} in version {vitals.newest} are missing")
-    return entries

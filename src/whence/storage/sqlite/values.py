@@ -29,11 +29,6 @@ def checksum(*parts: object) -> int:
 Stored: TypeAlias = tuple[str | int | float | None, ...]
 
 
-def digest_growth(stored: Stored, before: int, after: int) -> int:
-    """By how much the digest of a table grows when a row has so many copies, and had so many."""
-    return (checksum(stored, after) if after else 0) - (checksum(stored, before) if before else 0)
-
-
 def time_text(moment: datetime.datetime) -> str:
     return moment.isoformat(sep=" ")
 
@@ -47,7 +42,8 @@ def digest(rows: Iterable[Stored], copies: Sequence[int]) -> int:
 
 def stored_columns(columns: Sequence[Column], values: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
     """Values in their stored form, column by column."""
-    return _converted("to_sqlite", columns, values)
+    # Without rows there are no columns to be told from them.
+    return _converted("to_sqlite", columns, values or [()] * len(columns))
 
 
 def value_columns(columns: Sequence[Column], stored: Sequence[Sequence[Any]]) -> list[Sequence[Any]]:
@@ -101,7 +97,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 def pack(relation: Relation, delta: Delta, place: object) -> bytes:
     """The rows' columns, and how often each row comes or goes. `place` is what is stored beside the bytes."""
-    schema = _schema(relation)
+    schema = batch_schema(relation)
     batch = pa.RecordBatch.from_arrays(_arrays(delta, schema), schema=schema)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
@@ -111,7 +107,7 @@ def pack(relation: Relation, delta: Delta, place: object) -> bytes:
 
 
 @lru_cache(maxsize=KNOWN_RELATIONS)
-def _schema(relation: Relation) -> pa.Schema:
+def batch_schema(relation: Relation) -> pa.Schema:
     """Columns go by their numbers; the last one is the counts."""
     types = [*(column.type.arrow() for column in relation.columns), pa.int64()]
     return pa.schema([(str(at), kind) for at, kind in enumerate(types)])

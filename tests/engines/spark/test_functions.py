@@ -291,9 +291,14 @@ def values_in_spark(frame: DataFrame, texts: Sequence[str]) -> list[list[Any]]:
     """For each expression and row an array with the value, or None where there is none."""
     if not texts:
         return []
+    computed = frame.select("row", *(tried(frame.sparkSession, text) for text in texts))
     try:
-        table = frame.select("row", *(tried(frame.sparkSession, text) for text in texts)).toArrow().sort_by("row")
+        table = computed.toArrow().sort_by("row")
         return [column.to_pylist() for column in table.columns[1:]]
+    except pa.ArrowInvalid:
+        # Spark says of some arrays that no element is NULL although one is, which Arrow does not let pass.
+        if len(texts) == 1:
+            return [[values for _, values in sorted(computed.collect(), key=lambda each: each[0])]]
     except PySparkException:
         if len(texts) == 1:
             return [[["not caught"]] * frame.count()]

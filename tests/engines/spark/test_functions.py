@@ -291,6 +291,8 @@ def values_in_spark(frame: DataFrame, texts: Sequence[str]) -> list[list[Any]]:
     """For each expression and row an array with the value, or None where there is none."""
     if not texts:
         return []
+    import pyarrow as pa
+
     computed = frame.select("row", *(tried(frame.sparkSession, text) for text in texts))
     try:
         table = computed.toArrow().sort_by("row")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numba as nb
 
-from whence.columns.kernel_cache import forget_stale_kernels
+from whence.columns.kernel_cache import cache_folder, forget_stale_kernels
 from whence.interrupts import held
 
 forget_stale_kernels(Path(__file__).parent)
@@ -23,8 +23,9 @@ _INNER: dict[str, Any] = {**_BARE, "no_cpython_wrapper": True}
 
 
 def kernel(function: _Function) -> _Function:
-    """A function that Python calls; its machine code is kept on disk."""
-    compiled: Any = nb.njit(cache=True, error_model="numpy", **_BARE)(function)
+    """A function that Python calls; its machine code is kept on disk, where there is a place for it."""
+    is_kept = cache_folder(Path(function.__code__.co_filename).parent) is not None
+    compiled: Any = nb.njit(cache=is_kept, error_model="numpy", **_BARE)(function)
     compile_or_load = compiled.compile
 
     def compile_whole(signature: Any) -> Any:

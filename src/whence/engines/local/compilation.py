@@ -38,8 +38,9 @@ _SECONDS_BETWEEN_LOOKS = 0.05
 _SECONDS_UNTIL_NEXT = 60.0
 # With the modules of the process that starts it, wherever those come from.
 _PROGRAM = """
-import sys
+import os, sys
 sys.path[:] = {path!r}
+os.nice({niceness})
 from whence.engines.local.warmup import warm_up
 warm_up(lambda line: None, is_patient={is_patient})
 """
@@ -121,8 +122,8 @@ def _begin(kernels: Path) -> None:
         _state.trouble = "compiling the kernels failed, and `whence warmup` tells why"
     if _state.trouble or time.monotonic() < _state.next_at:
         return
-    if cache_folder(FOREST) is None or getattr(sys, "frozen", False) or not sys.executable:
-        _state.trouble = "the kernels cannot be kept, since no cache folder can be written to"
+    _state.trouble = _obstacle()
+    if _state.trouble:
         return
     if _state.compiler is not None and _state.compiler.poll() is None:
         return
@@ -141,7 +142,7 @@ def _begin(kernels: Path) -> None:
 
 def _wait(kernels: Path) -> None:
     logger.warning("compiling the kernels for %s, once after an installation: half a minute", USES[kernels])
-    if cache_folder(FOREST) is not None:
+    if _obstacle() is None:
         compiler = _started(is_patient=True)
         while compiler.poll() is None:
             check()
@@ -150,8 +151,18 @@ def _wait(kernels: Path) -> None:
     use_at_once(kernels)
 
 
+def _obstacle() -> str | None:
+    """Why no process can compile for this one."""
+    if cache_folder(FOREST) is None:
+        return "no folder can be written to in which the kernels could be kept"
+    # The executable of a program that was packed into one file is that program.
+    is_python = sys.executable and not getattr(sys, "frozen", False)
+    return None if is_python else "there is no Python that could compile the kernels"
+
+
 def _started(*, is_patient: bool) -> _Background:
-    program = _PROGRAM.format(path=sys.path, is_patient=is_patient)
+    # Nobody waits for one that is not patient itself, and others have something to do.
+    program = _PROGRAM.format(path=sys.path, is_patient=is_patient, niceness=0 if is_patient else 10)
     nothing = subprocess.DEVNULL
     # In a session of its own Ctrl-C does not reach it, nor does the end of a terminal.
     return _Background(

@@ -40,6 +40,8 @@ def warm_up(tell: Tell, *, is_patient: bool = True) -> None:
 
 def _compile(tell: Tell) -> None:
     missing = [kernels for kernels in (FOREST, COLUMNS) if not are_compiled(kernels)]
+    if not missing:
+        return
     for kernels in missing:
         _forget_drafts(kernels)
         use_at_once(kernels)

@@ -271,7 +271,7 @@ def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     chance = random.Random(seed)
     state, version = tmp_path / "state", 0
     with whence.connect() as twin:
-        for _ in range(6):
+        for _ in range(4):
             command = [sys.executable, "-c", VICTIM, str(state)]
             with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
                 assert victim.stdout is not None

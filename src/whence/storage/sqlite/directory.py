@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import sqlite3
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -133,9 +134,12 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
     except BaseException:
         lock.release()
         raise
+    # A database that nobody has any more is closed by Python, which a cycle would put off.
+    reference = weakref.ref(session)
 
     def contents(name: str) -> Mapping[Row, int] | None:
-        return session.engine.counts(name) if session.intact else None
+        owner = reference()
+        return owner.engine.counts(name) if owner is not None and owner.intact else None
 
     journal = StoredJournal(directory, lock, connection, known, keep_versions, contents)
     try:

@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from whence.analysis.analyze import analyze
-from whence.analysis.typing import variable_types
+from whence.analysis.order import order_body
+from whence.analysis.typing import body_types
 from whence.errors import TypeMismatchError, UnknownNameError, WhenceError
 from whence.functions.types import Typed
 from whence.lang.datalog.parse import parse_datalog
@@ -22,7 +23,7 @@ DECLARED = """.decl person(name: STRING, age: INT)
 
 def types(rule: str) -> dict[str, Typed]:
     program = parse_datalog(DECLARED + rule)
-    return dict(variable_types(program.rules[0], {r.name: r for r in program.relations}, {}))
+    return dict(body_types(order_body(program.rules[0]), {r.name: r for r in program.relations}, {}))
 
 
 def test_columns_give_variables_their_types() -> None:

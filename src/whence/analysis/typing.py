@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from whence.analysis.order import Absent, Define, Match, Step, Test, order_body
+from whence.analysis.order import Absent, Define, Match, Step, Test
 from whence.errors import TypeMismatchError
 from whence.functions.resolve import cast_hint
 from whence.functions.types import Typed, aggregate_type, common_type, infer
@@ -15,16 +15,6 @@ from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard
 from whence.model.types import BOOLEAN, NULL, Type
 from whence.model.types.base import castable
-
-
-def variable_types(
-    rule: Rule, relations: Mapping[str, Relation], signatures: Mapping[str, Signature]
-) -> Mapping[str, Typed]:
-    """The type of every variable, as wide as the widest column that binds it.
-
-    A variable is nullable if it can be NULL at any step, also where a later step lets no NULL pass.
-    """
-    return body_types(order_body(rule), relations, signatures)
 
 
 def row_types(
@@ -49,16 +39,16 @@ def body_types(
     signatures: Mapping[str, Signature],
     never_null: Collection[str] = (),
 ) -> Mapping[str, Typed]:
-    """The types of all variables; every term of the steps is checked on the way."""
+    """The type of every variable, as wide as the widest column that binds it; every term of the steps is checked on the
+    way. A variable is nullable if it can be NULL at any step, also where a later step lets no NULL pass.
+    """
     types = _bound_by_atoms(steps, relations, never_null)
     for step in steps:
         match step:
             case Define(variable=variable, term=term):
                 typed = infer(term, types, signatures)
                 types[variable.name] = Typed(typed.type, typed.nullable and variable.name not in never_null)
-            case Match(atom=atom):
-                _check_atom(atom, relations[atom.relation], types, signatures)
-            case Absent(atom=atom):
+            case Match(atom=atom) | Absent(atom=atom):
                 _check_atom(atom, relations[atom.relation], types, signatures)
             case Test(literal=literal):
                 typed = infer(condition_term(literal), types, signatures)

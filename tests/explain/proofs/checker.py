@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from whence.analysis.analyze import Analysis
-from whence.analysis.typing import condition_term, variable_types
+from whence.analysis.order import order_body
+from whence.analysis.typing import body_types, condition_term
 from whence.errors import WhenceError
 from whence.functions.aggregates import aggregate_type, count_rows, fold
 from whence.functions.evaluate import compile_term, convert
@@ -130,7 +131,7 @@ class Checker:
         return common_type(given) if given else None
 
     def types(self, rule: Rule) -> Mapping[str, Typed]:
-        return variable_types(rule, self.relations, self._signatures)
+        return body_types(order_body(rule), self.relations, self._signatures)
 
     def value(self, term: Term, types: Mapping[str, Typed], values: Mapping[str, Value]) -> tuple[Value, Type]:
         evaluate = compile_term(term, types, self._signatures, self._python)

@@ -67,9 +67,8 @@ def _tests(rule: Rule, own: Collection[str]) -> list[list[int]]:
     """The literals of each part that only has to exist, by their places in the body."""
     needed = variable_names(rule.head.terms)
     groups = _connected(rule.body)
-    needed_groups = [group for group in groups if not needed.isdisjoint(_names_in(rule, group))]
-    tests = [group for group in groups if group not in needed_groups and _is_test(rule, group, own)]
-    if not any(isinstance(rule.body[at], Atom) for group in groups if group not in tests for at in group):
+    tests = [group for group, names in groups if needed.isdisjoint(names) and _is_test(rule, group, own)]
+    if not any(isinstance(rule.body[at], Atom) for group, _ in groups if group not in tests for at in group):
         # Something has to be matched in place, and one part alone multiplies nothing.
         tests = tests[1:]
     return tests
@@ -85,12 +84,8 @@ def _is_test(rule: Rule, group: list[int], own: Collection[str]) -> bool:
     return is_open and not any(atom.relation in own for atom in atoms)
 
 
-def _names_in(rule: Rule, group: list[int]) -> set[str]:
-    return variable_names(term for at in group for term in literal_terms(rule.body[at]))
-
-
-def _connected(body: Sequence[Literal]) -> list[list[int]]:
-    """The places of literals that share variables, directly or through others, in the order of the body."""
+def _connected(body: Sequence[Literal]) -> list[tuple[list[int], set[str]]]:
+    """The places of literals that share variables, directly or through others, and these, in the order of the body."""
     groups: list[tuple[list[int], set[str]]] = []
     for at, literal in enumerate(body):
         names = variable_names(literal_terms(literal))
@@ -98,4 +93,4 @@ def _connected(body: Sequence[Literal]) -> list[list[int]]:
         groups = [group for group in groups if group not in touching]
         places = sorted([at, *(place for group in touching for place in group[0])])
         groups.append((places, names.union(*(group[1] for group in touching))))
-    return sorted(places for places, _ in groups)
+    return sorted(groups, key=lambda group: group[0])

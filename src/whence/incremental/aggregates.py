@@ -73,14 +73,10 @@ class Descending:
 
 def best_first(function: str, kind: Type) -> Callable[[Any], Any]:
     """What min or max orders values of a type by: the key of the best one is the least."""
-    ascending = kind.sort_key or _itself
+    ascending = kind.sort_key or (lambda value: value)
     if function == "min":
         return ascending
     if isinstance(kind, DecimalType):
         # A minus sign would round to the digits of Python's default context.
         return Decimal.copy_negate
     return neg if is_number(kind) else lambda value: Descending(ascending(value))
-
-
-def _itself(value: Any) -> Any:
-    return value

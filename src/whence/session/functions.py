@@ -77,15 +77,12 @@ def _check(names: Iterable[str], lacking: Mapping[str, MissingFunctions]) -> Non
     for name in names:
         if name in lacking:
             view, function = lacking[name]
+            registering = f'db.function("{function.name}", ..., returns="{function.returns}")'
             raise StateError(
                 f"view {view!r} calls function {function.name!r}, which has to be registered again "
                 f"before {owner(name)!r} can be used",
-                hint=Hint("{} does that", (_registering(function),)),
+                hint=Hint("{} does that", (NextStep("function", registering),)),
             )
-
-
-def _registering(function: Signature) -> NextStep:
-    return NextStep("function", f'db.function("{function.name}", ..., returns="{function.returns}")')
 
 
 def _waiting(analysis: Analysis, functions: Functions) -> dict[str, MissingFunctions]:

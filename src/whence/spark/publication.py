@@ -136,7 +136,8 @@ class Publisher:
         if self._storage.files.directory is not None and self._engine.registry[relation.name].overlay_rows:
             self._show(relation, _View(list(segments), [self._following(relation)], follows=True))
             return
-        if view is None or len(view.parts) > MOST_CHANGES or change is None or _is_large(change):
+        is_large = isinstance(change, FrameDelta) or (change is not None and len(change) > LARGE_CHANGE)
+        if view is None or len(view.parts) > MOST_CHANGES or change is None or is_large:
             parts = [self._counted(self.spark, relation)]
         else:
             # A few rows more are quicker to hand to Spark than everything that has changed since the last compaction.
@@ -218,10 +219,6 @@ def _newest(relation: Relation, base: DataFrame | None, overlay: DataFrame, know
     rows = reduce(DataFrame.unionAll, parts).groupBy(*column_names(relation.arity))
     newest = rows.agg(functions.max_by("is_there", "age").alias("is_there")).where("is_there")
     return newest.withColumn("n", functions.lit(1).cast("bigint"))
-
-
-def _is_large(change: Delta) -> bool:
-    return isinstance(change, FrameDelta) or len(change) > LARGE_CHANGE
 
 
 def _with_moments(kind: Type) -> str:

@@ -109,7 +109,7 @@ class Place(NamedTuple):
 
 def svg(proof: Proof) -> str:
     drawing = Drawing(proof)
-    texts = [_wrapped(box) for box in drawing.boxes]
+    texts = [[*_broken(box.title), *_broken(box.note)] for box in drawing.boxes]
     places = _places(drawing, texts)
     width = max(place.x + place.width for place in places) + _MARGIN
     height = max(place.y + place.height for place in places) + _MARGIN
@@ -129,12 +129,8 @@ def svg(proof: Proof) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _wrapped(box: Box) -> list[str]:
-    """The title, and the rule in lines that are not too wide."""
-    return [*_broken(box.title), *_broken(box.note)]
-
-
 def _broken(text: str) -> Iterator[str]:
+    """In lines that are not too wide."""
     line = ""
     for word in text.split(" "):
         piece = word

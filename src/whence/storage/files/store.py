@@ -21,8 +21,15 @@ from whence.storage.files.commits import COMMITS, Current, commit_number, read_l
 from whence.storage.files.feeds import FeedPart, read_feed
 from whence.storage.files.files import Files, open_files, temporary_files
 from whence.storage.files.manifest import Log, Manifest, ManifestStep, Segment, StoredTable
-from whence.storage.files.segments import SEGMENTS, new_segment_path, read_segment, segment_epoch, write_segment
-from whence.storage.files.writer import CommitWriter, Lock, begin, check_root, check_segments, take_lock
+from whence.storage.files.segments import (
+    SEGMENTS,
+    check_segment,
+    new_segment_path,
+    read_segment,
+    segment_epoch,
+    write_segment,
+)
+from whence.storage.files.writer import CommitWriter, Lock, begin, check_root, take_lock
 from whence.storage.sqlite.files import check_version, damaged
 
 if TYPE_CHECKING:
@@ -89,7 +96,8 @@ class Storage:
             self._current = begin(files, self._lock)
             if files.directory is not None:
                 check_version(files.directory, self.current.number)
-            check_segments(files, self.current)
+            for segment in self.current.segments():
+                check_segment(files, segment)
             self._writer = CommitWriter(files, self._lock, self.current.number)
         except OSError as error:
             self._lock.release()

@@ -17,7 +17,7 @@ from whence.session.lifetimes import wall_clock
 from whence.storage.files.commits import COMMITS, Current, commit_path, encode, read_current
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Manifest, ManifestStep
-from whence.storage.files.segments import SEGMENTS, check_segment
+from whence.storage.files.segments import SEGMENTS
 from whence.storage.sqlite.files import DATABASE_FILE, LOCK_FILE, DirectoryLock, VersionFile, damaged
 
 EPOCHS = "epochs"
@@ -220,8 +220,3 @@ def _take_over(files: Files, current: Current) -> Current | None:
     )
     taken = files.create(commit_path(step.number), encode(step, (), secrets.token_hex(8)))
     return Current(manifest.after(step), current.since) if taken else None
-
-
-def check_segments(files: Files, manifest: Manifest) -> None:
-    for segment in manifest.segments():
-        check_segment(files, segment)

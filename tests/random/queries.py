@@ -48,7 +48,8 @@ class Queries:
         if depth > 1 and chance < 0.12:
             with self.common_tables(depth - 1) as definitions:
                 inner = self.query(depth - 1, demand, outer)
-            return replace(inner, text=f"WITH {definitions} {inner.text}")
+            rest = inner.text if inner.bare else f"({inner.text})"
+            return replace(inner, text=f"WITH {definitions} {rest}")
         if depth > 0 and chance < 0.27:
             return self.set_operation(depth - 1, demand, outer)
         if chance < 0.29 and not outer:

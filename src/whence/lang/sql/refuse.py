@@ -73,8 +73,9 @@ _NAME_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
 _NO_ALIAS = frozenset(
     "ANTI CROSS EXCEPT FULL INNER INTERSECT JOIN LATERAL LEFT MINUS NATURAL ON RIGHT SEMI UNION USING".split()
 )
-# A comma, with no more than comments after it.
-_COMMA_LAST = re.compile(r",\s*(?:--[^\n]*\n\s*|/\*.*?\*/\s*)*\Z", re.DOTALL)
+# What ends with a comma, or with the start of a query in parentheses that has a WITH of its own; then comments only.
+_COMMENTS = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_BETWEEN = re.compile(rf"(?:,|\({_COMMENTS}WITH(?:{_COMMENTS}RECURSIVE)?){_COMMENTS}\Z", re.DOTALL | re.IGNORECASE)
 PARTS = {kind: frozenset(parts.split()) for kind, parts in _READ.items()}
 
 _CLAUSES = ("from_", "where", "group", "having", "order")
@@ -197,9 +198,12 @@ def _check_clauses(select: exp.Select, source: SourceText) -> None:
 
 
 def _check_between(with_: exp.With, source: SourceText) -> None:
-    """The parser takes WITH, RECURSIVE or AS before each query of a WITH, and Spark only a comma."""
+    """The parser takes WITH, RECURSIVE or AS before each query of a WITH, and Spark only a comma.
+
+    It makes one WITH of two where the second is in parentheses.
+    """
     for before, after in pairwise(span_of(cte, source) for cte in with_.expressions):
-        if before is not None and after is not None and not _COMMA_LAST.search(source.text[before.end : after.start]):
+        if before is not None and after is not None and not _BETWEEN.search(source.text[before.end : after.start]):
             raise ParseError("queries of a WITH have a comma between them", span=after)
 
 

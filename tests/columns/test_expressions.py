@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engines.spark.random_terms import VARIABLES, random_call, random_row, random_term, units
+from whence.columns import NotInColumnsError
 from whence.columns.encoding import NULL, Array, Encodings
-from whence.columns.errors import NotInColumnsError
 from whence.columns.expressions import compile_vector
 from whence.errors import EvaluationError, UnknownNameError, WhenceError
 from whence.functions.builtin import BUILTINS

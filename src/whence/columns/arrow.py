@@ -1,18 +1,66 @@
-"""Rows that came as Arrow columns and stay so until somebody reads them one by one."""
+"""Rows and changes that came as columns, of Arrow or of lists, and stay so until somebody reads them one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import ItemsView, Iterator, Sequence, ValuesView
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
-from whence.columns.counted import CountedColumns
 from whence.model.schema import Relation
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+class CountedColumns(CountedDelta):
+    """Rows that are all different, and how often each of them comes or goes."""
+
+    def __init__(self, counts: Sequence[int]) -> None:
+        self.counts = counts
+
+    @abstractmethod
+    def value_columns(self) -> Sequence[Sequence[Value]]: ...
+
+    def __getitem__(self, row: Row) -> int:
+        return self.as_rows[row]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.as_rows)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def items(self) -> ItemsView[Row, int]:
+        return self.as_rows.items()
+
+    def values(self) -> ValuesView[int]:
+        return self.as_rows.values()
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        coming = sum([count for count in self.counts if count > 0])
+        return coming, coming - sum(self.counts)
+
+    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
+        return self.value_columns(), self.counts
+
+    @cached_property
+    def as_rows(self) -> dict[Row, int]:
+        return dict(zip(zip(*self.value_columns(), strict=True), self.counts, strict=True))
+
+
+class ListedColumns(CountedColumns):
+    """The values of each column in a list. There is at least one column."""
+
+    def __init__(self, columns: Sequence[Sequence[Value]], counts: Sequence[int]) -> None:
+        super().__init__(counts)
+        self._columns = columns
+
+    def value_columns(self) -> Sequence[Sequence[Value]]:
+        return self._columns
 
 
 class ArrowRows(Sequence[Row]):

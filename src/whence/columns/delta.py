@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
-import numpy as np
-
 from whence.columns.encoding import Array, Encoding
 from whence.model.types import Row, Value
 from whence.model.updates import CountedDelta
@@ -43,7 +41,3 @@ class ColumnDelta(CountedDelta):
         columns, weights = self.columns()
         rows = zip(*columns, strict=True) if columns else iter([()] * len(weights))
         return dict(zip(rows, weights, strict=True))
-
-
-def nothing(encodings: Sequence[Encoding]) -> ColumnDelta:
-    return ColumnDelta(encodings, [np.empty(0, each.dtype) for each in encodings], np.empty(0, np.int64))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from whence.columns.errors import NotInColumnsError
+from whence.columns import NotInColumnsError
 from whence.model.schema import Relation
 from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, DecimalType, IntegerType, Type, Value
 from whence.model.types.decimals import CONTEXT, LONG_DIGITS

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from whence.columns import NotInColumnsError
 from whence.columns.arithmetic import whole
 from whence.columns.encoding import INTEGER, NULL, OUTLIER, Array, Encodings
-from whence.columns.errors import NotInColumnsError
 from whence.columns.functions import FUNCTIONS, converted
 from whence.columns.parts import Batch, Computed, Mask, Part, Run, dtype_of, either
 from whence.columns.row_terms import RowTerm, different, encoded_rows

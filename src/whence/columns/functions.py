@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from whence.columns.arithmetic import absolute, arithmetic, negation
+from whence.columns.arithmetic import absolute, arithmetic, negation, whole
 from whence.columns.casts import conversion
 from whence.columns.conditions import (
     case,
@@ -23,11 +23,11 @@ from whence.columns.conditions import (
     nullif,
     same,
 )
-from whence.columns.dates import DATE_PARTS, date_part, days_between
-from whence.columns.parts import Part, Run, dtype_of, strict, strict_unary
+from whence.columns.encoding import INTEGER, Array
+from whence.columns.parts import Part, Run, Unary, dtype_of, strict, strict_unary
 from whence.functions.conditional import CASE
 from whence.functions.resolve import Resolved
-from whence.model.types import NULL, Type
+from whence.model.types import DATE, NULL, Type
 
 # The call with these operands, which have the resolved types; None where arrays do not have it.
 Function: TypeAlias = Callable[[Resolved, Sequence[Part]], Run | None]
@@ -57,15 +57,63 @@ def _computing(symbol: str, resolved: Resolved, operands: Sequence[Part]) -> Run
     return None if kernel is None else strict(kernel, left.run, right.run)
 
 
-def _date_part(name: str, _: Resolved, operands: Sequence[Part]) -> Run | None:
+def _part_of_date(name: str, _: Resolved, operands: Sequence[Part]) -> Run | None:
     (operand,) = operands
-    kernel = date_part(name, operand.kind)
+    kernel = _date_part(name, operand.kind)
     return None if kernel is None else strict_unary(kernel, operand.run)
 
 
 def _comparing(symbol: str, _: Resolved, operands: Sequence[Part]) -> Run | None:
     left, right = operands
     return comparison(symbol, left, right)
+
+
+# Parts of dates. Arrays have the days since 1970, and a timestamp's date is that of its day.
+
+_EPOCH_YEAR = whole(1970)
+_MONTHS, _DAYS_OF_WEEK, _THURSDAY = whole(12), whole(7), whole(4)
+
+
+def _date_part(name: str, kind: Type) -> Unary | None:
+    """A part of a DATE or a TIMESTAMP; None where arrays do not have it."""
+    to_date = conversion(kind, DATE)
+    if to_date is None:
+        return None
+    part, convert = _PARTS[name], to_date
+    return lambda a: (part(convert(a)[0]), None)
+
+
+def _year(days: Array) -> Array:
+    return _since(days, "Y") + _EPOCH_YEAR
+
+
+def _month(days: Array) -> Array:
+    return _since(days, "M") % _MONTHS + 1
+
+
+def _day(days: Array) -> Array:
+    months = days.astype("datetime64[D]").astype("datetime64[M]")
+    first: Array = months.astype("datetime64[D]").astype(INTEGER)
+    return days - first + 1
+
+
+def _since(days: Array, unit: str) -> Array:
+    """The years or months since 1970."""
+    return days.astype("datetime64[D]").astype(f"datetime64[{unit}]").astype(INTEGER)
+
+
+_PARTS: dict[str, Callable[[Array], Array]] = {
+    "year": _year,
+    "quarter": lambda days: (_month(days) + 2) // 3,
+    "month": _month,
+    "day": _day,
+    # Sunday is 1.
+    "dayofweek": lambda days: (days + _THURSDAY) % _DAYS_OF_WEEK + 1,
+}
+
+
+def _days_between(end: Array, start: Array) -> tuple[Array, None]:
+    return end - start, None
 
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
@@ -87,8 +135,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         CASE: lambda resolved, operands: case(resolved.result, operands),
         "coalesce": lambda resolved, operands: coalesce(resolved.result, operands),
         "nullif": lambda resolved, operands: nullif(resolved.arguments[1], *operands),
-        **{name: partial(_date_part, name) for name in DATE_PARTS},
-        "datediff": lambda _, operands: strict(days_between, operands[0].run, operands[1].run),
+        **{name: partial(_part_of_date, name) for name in _PARTS},
+        "datediff": lambda _, operands: strict(_days_between, operands[0].run, operands[1].run),
         "abs": lambda resolved, operands: strict_unary(absolute(resolved.result), operands[0].run),
     }
 )

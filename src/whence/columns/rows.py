@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
-from whence.columns.counted import CountedColumns
+from whence.columns import NotInColumnsError
+from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns, CountedRows
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Array, DecimalEncoding, DoubleEncoding, Encoding
-from whence.columns.errors import NotInColumnsError
 from whence.columns.hash_index import NOTHING
 from whence.columns.order import in_order
 from whence.columns.table import ColumnTable

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from whence.analysis.components import Component
+from whence.columns import NotInColumnsError
 from whence.columns.encoding import Encodings
-from whence.columns.errors import NotInColumnsError
 from whence.incremental.columnar.counting import ColumnCounting
 from whence.incremental.columnar.store import ColumnStore, column_table_store, mirror
 from whence.incremental.store import Store

@@ -11,7 +11,7 @@ from whence.algebra.deltas import delta_between
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
-from whence.columns.errors import NotInColumnsError
+from whence.columns import NotInColumnsError
 from whence.engines.engine import Capabilities
 from whence.engines.local.evidence import LocalEvidence, LocalStatistics, ProofForest
 from whence.engines.local.propagation import (

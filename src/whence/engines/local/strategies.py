@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whence.analysis.components import Component
 from whence.analysis.limits import RecursionLimits
-from whence.columns.errors import NotInColumnsError
+from whence.columns import NotInColumnsError
 from whence.engines.local.evidence import ProofForest
 from whence.errors import UnsupportedError
 from whence.incremental.counting.counting import Counting

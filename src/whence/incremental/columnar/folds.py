@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.columns import NotInColumnsError
 from whence.columns.encoding import (
     FLOATING,
     INTEGER,
@@ -18,7 +19,6 @@ from whence.columns.encoding import (
     DecimalEncoding,
     Encodings,
 )
-from whence.columns.errors import NotInColumnsError
 from whence.columns.sums import (
     NARROW_EXPONENT,
     NARROW_WORDS,

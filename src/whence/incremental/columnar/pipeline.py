@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encoding, Encodings
-from whence.columns.errors import NotInColumnsError
 from whence.columns.expressions import VectorTerm, compile_vector
 from whence.columns.keys import as_keys
 from whence.columns.table import ColumnTable, Matches

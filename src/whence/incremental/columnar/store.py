@@ -8,8 +8,7 @@ from math import prod
 
 import numpy as np
 
-from whence.columns.arrow import ArrowDelta, ArrowRows
-from whence.columns.counted import CountedColumns
+from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encodings
 from whence.columns.rows import (

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import FLOATING, INTEGER, OUTLIER, Array, Encoding, Encodings
-from whence.columns.errors import NotInColumnsError
 from whence.columns.table import ColumnTable
 from whence.incremental.aggregates import TypedAggregate
 from whence.incremental.columnar.folds import ColumnFold, linear_fold, resized

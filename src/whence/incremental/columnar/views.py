@@ -8,9 +8,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from whence.analysis.typed_rules import TypedRule
+from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, DictionaryEncoding, Encodings
-from whence.columns.errors import NotInColumnsError
 from whence.columns.hash_index import NOTHING
 from whence.columns.sums import different, widened
 from whence.columns.table import FEW_GONE, ColumnTable

@@ -10,7 +10,7 @@ from itertools import compress, repeat
 from operator import itemgetter, sub
 from typing import TypeAlias, cast
 
-from whence.columns.counted import ListedColumns
+from whence.columns.arrow import ListedColumns
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.contents import counts_of

@@ -182,6 +182,7 @@ def test_not_read_here_nor_there(spark: SparkSession, statement: str) -> None:
         "SELECT trim(BOTH FROM 'x') AS x, trim('x' FROM 'y') AS y, substring('x' FROM a FOR b) AS z FROM t",
         "SELECT CASE WHEN CASE a WHEN 1 THEN b END > 1 THEN a END AS c, count(ALL b) AS n FROM t GROUP BY a, b",
         "SELECT y.a FROM ((SELECT a FROM t) x) y",
+        "SELECT a AS using, b AS natural FROM t",
         "WITH w AS (SELECT a FROM t) (WITH z AS (SELECT c FROM u) SELECT w.a FROM w, z)",
         "WITH w AS (SELECT a FROM t) /* , */, -- x\n z AS (SELECT c FROM u) SELECT w.a FROM w, z",
         "SELECT a FROM t WHERE +a = 1 OR b = 2 AND +a = 1",

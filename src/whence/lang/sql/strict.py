@@ -156,7 +156,8 @@ def check_words(tokens: Sequence[Token], source: SourceText) -> None:
         tokens, tokens[1:], [*tokens[2:], None], [*tokens[3:], None, None], strict=False
     ):
         kind, kind_before = token.token_type, before.token_type
-        if kind not in _WATCHED:
+        # After AS and a dot any word is a name.
+        if kind not in _WATCHED or kind_before in (TokenType.ALIAS, TokenType.DOT):
             continue
         next_kind = after.token_type if after is not None else None
         needs_more = kind in _NEED_MORE or kind in _NEED_MORE_AFTER.get(kind_before, ())

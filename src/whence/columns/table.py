@@ -21,6 +21,9 @@ LEAST_ROOM = 16
 FEW_GONE = 1_024
 
 
+_NOTHING_SETTLED: tuple[Array, Array] = (np.empty(0, INTEGER), np.empty(0, INTEGER))
+
+
 class Matches(NamedTuple):
     """For each match the number of its key, the row, and how often the row is there."""
 
@@ -72,7 +75,7 @@ class ColumnTable:
         self._size = 0
         self._staged: Array = np.empty(0, INTEGER)
         # The rows that were settled last, and how often they were there before.
-        self._settled: tuple[Array, Array] = self._staged, self._staged
+        self._settled = _NOTHING_SETTLED
 
     @property
     def size(self) -> int:
@@ -118,9 +121,11 @@ class ColumnTable:
             return rows, weights
         return rows[differ], np.where(will[differ], 1, -1)
 
-    def settle(self) -> None:
-        """What was staged has happened."""
+    def settle(self, *, is_final: bool = True) -> None:
+        """What was staged has happened. If that is not final, `unsettle` may follow."""
         staged = self._staged
+        if is_final:
+            self._settled = _NOTHING_SETTLED
         if not len(staged):
             return
         before = self._counts[staged]
@@ -128,7 +133,8 @@ class ColumnTable:
         self._counts[staged] = after
         self._pending[staged] = 0
         self._staged = staged[:0]
-        self._settled = staged, before
+        if not is_final:
+            self._settled = staged, before
         self.present += self._number_there(after) - self._number_there(before)
 
     def unsettle(self) -> None:
@@ -136,7 +142,7 @@ class ColumnTable:
         rows, before = self._settled
         self.present += self._number_there(before) - self._number_there(self._counts[rows])
         self._counts[rows] = before
-        self._settled = rows[:0], before[:0]
+        self._settled = _NOTHING_SETTLED
 
     def drop(self) -> None:
         """What was staged does not happen."""

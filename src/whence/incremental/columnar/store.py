@@ -160,7 +160,7 @@ class ViewStore(ColumnStore):
     def apply(self, delta: Delta) -> None:  # noqa: ARG002 - it is staged
         # Those that are built next read it; the maintainer may have settled it before, and removes what is gone.
         self._staged = None
-        self.table.settle()
+        self.table.settle(is_final=False)
 
     def take_back(self, delta: Delta) -> None:  # noqa: ARG002
         self.table.unsettle()

@@ -31,6 +31,8 @@ class KnowsKeys(Protocol):
 
 def rows_of(keys: Sequence[Key], stored: Mapping[Key, Row]) -> list[Row | None]:
     """The rows that have these keys, None where there is none."""
+    if isinstance(stored, dict) or not keys:
+        return list(map(stored.get, keys))
     return stored.rows(keys) if isinstance(stored, KnowsKeys) else list(map(stored.get, keys))
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from whence.columns.arrow import ArrowDelta, ArrowRows
 from whence.errors import DataError, Hint, NextStep
-from whence.incremental.columnar.whole import can_come, can_go, rows_of
+from whence.incremental.columnar.whole import are_stored, can_come, can_go, rows_of
 from whence.incremental.keyed import KNOWN_RELATIONS, Key, KeyedDelta, key_positions
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -73,10 +73,9 @@ class KeyedChanges:
         going = dict.fromkeys(map(self._key_of, rows))
         if len(going) != len(rows) or not self.after.keys().isdisjoint(going):
             return False
-        found = rows_of(list(going), self._stored)
-        holders = {key: row for key, row in zip(going, found, strict=True) if row is not None}
-        if list(holders.values()) != rows:
+        if not are_stored(rows, list(going), self._stored):
             return False
+        holders = dict(zip(going, rows, strict=True))
         self._delta = None
         self._before.update(holders)
         self.after.update(going)

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from whence.columns import NotInColumnsError
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encodings
@@ -191,6 +192,15 @@ class TableKeys(Mapping[Key, Row]):
     def rows(self, keys: Sequence[Key]) -> list[Row | None]:
         """The rows of many keys, None where there is none."""
         return [next(iter(rows), None) for rows in self._find(keys)]
+
+    def holds(self, rows: Sequence[Row]) -> bool:
+        """Whether all of these rows are there."""
+        table = self._store.table
+        try:
+            columns = encoded_rows(table.encodings, rows)
+        except NotInColumnsError:
+            return False
+        return bool(table.counts(table.find(columns, len(rows))).all())
 
     def are_free(self, rows: ArrowRows) -> bool:
         """Whether none of the rows has a key that is taken."""

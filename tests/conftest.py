@@ -58,6 +58,7 @@ SLOW = {
     "test_serving",
     "test_setup",
     "test_warmup",
+    "test_checkpoint",
     "test_traces",
     "test_dependents",
     "test_impact",

@@ -40,8 +40,8 @@ from whence.model.updates import Delta, Update, totals
 if TYPE_CHECKING:
     from whence.engines.local.columns import Columns
 
-# With so many rows in tables columns are worth it: loading the compiled kernels takes as long as a commit of some
-# thousand rows without them, and of smaller ones nobody notices a difference.
+# With so many rows in tables everything is kept in columns. Loads and large commits gain by it; commits of few rows
+# into tables with keys take longer, and smaller databases are spared the compiler.
 ROWS_IN_COLUMNS = 8_192
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Generic, TypeAlias, TypeVar
 
 from whence.errors import UnsupportedError
@@ -69,9 +70,8 @@ class Supports(Generic[V]):
 def minimal(supports: Iterable[frozenset[V]]) -> Antichain[V]:
     """Those that contain no other: only a smaller one could be contained, and smaller ones are decided first."""
     kept: list[frozenset[V]] = []
-    for support in sorted(set(supports), key=len):
-        if not any(smaller <= support for smaller in kept):
-            kept.append(support)
+    for _, as_large in groupby(sorted(set(supports), key=len), key=len):
+        kept += [support for support in as_large if not any(smaller <= support for smaller in kept)]
     return frozenset(kept)
 
 

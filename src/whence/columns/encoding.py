@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -37,6 +38,7 @@ OUTLIER = 2_000_000_000_000_000_000
 
 _EPOCH_DAY = EPOCH.toordinal()
 _MICROSECONDS = np.dtype("datetime64[us]")
+_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 class Dictionary:
@@ -93,6 +95,14 @@ class Encoding:
 
     def __hash__(self) -> int:
         return hash(self.type)
+
+    def number(self, value: Any) -> int:
+        """What stands for one value in an array of integers. Raises NotInColumnsError, as `encode` does."""
+        if value is None:
+            return NULL
+        if value == NULL and self.type == BIGINT:
+            raise NotInColumnsError(f"the number {NULL}, which stands for NULL")
+        return int(value)
 
     def encode(self, values: Sequence[Value]) -> Array:
         """Raises NotInColumnsError for a value that cannot be told from NULL."""
@@ -173,6 +183,9 @@ class BooleanEncoding(Encoding):
 class DateEncoding(Encoding):
     """The days since 1970."""
 
+    def number(self, value: Any) -> int:
+        return NULL if value is None else value.toordinal() - _EPOCH_DAY
+
     def encode(self, values: Sequence[Value]) -> Array:
         dates: Sequence[Any] = values
         return np.array([NULL if day is None else day.toordinal() - _EPOCH_DAY for day in dates], INTEGER)
@@ -190,6 +203,9 @@ class DateEncoding(Encoding):
 
 class TimestampEncoding(Encoding):
     """The microseconds since 1970."""
+
+    def number(self, value: Any) -> int:
+        return NULL if value is None else (value - EPOCH) // _MICROSECOND
 
     def encode(self, values: Sequence[Value]) -> Array:
         # numpy's "not a time" is just the number that NULL is.
@@ -216,6 +232,9 @@ class DecimalEncoding(Encoding):
         scale, scaleb = self.scale, CONTEXT.scaleb
         numbers: Sequence[Any] = values
         return self.of_units([None if number is None else int(scaleb(number, scale)) for number in numbers])
+
+    def number(self, value: Any) -> int:
+        return NULL if value is None else self._of_units(int(CONTEXT.scaleb(value, self.scale)))
 
     def of_units(self, units: Sequence[int | None]) -> Array:
         """Whole numbers of units, of any length."""
@@ -261,6 +280,9 @@ class DoubleEncoding(Encoding):
     dtype = FLOATING
     null = NULL_DOUBLE
 
+    def number(self, value: Any) -> int:
+        return int.from_bytes(struct.pack("<d", NULL_DOUBLE if value is None else value), "little", signed=True)
+
     def encode(self, values: Sequence[Value]) -> Array:
         return np.array(values, FLOATING)
 
@@ -280,6 +302,10 @@ class DictionaryEncoding(Encoding):
     def __init__(self, kind: Type, dictionary: Dictionary) -> None:
         super().__init__(kind)
         self.dictionary = dictionary
+
+    def number(self, value: Any) -> int:
+        known = NULL if value is None else self.dictionary.number(value)
+        return self.dictionary.numbers([value])[0] if known is None else known
 
     def encode(self, values: Sequence[Value]) -> Array:
         return np.array(self.dictionary.numbers(values), INTEGER)

@@ -59,6 +59,21 @@ def link(rows: Array, first: int, end: int, columns: Array, heads: Array, links:
 
 
 @kernel
+def unlink(rows: Array, first: int, end: int, columns: Array, heads: Array, links: Array) -> None:
+    """Take the newest rows out of an index again."""
+    for row in range(end - 1, first - 1, -1):
+        heads[bucket_of_row(rows, row, columns, heads)] = links[row]
+
+
+@kernel
+def gather(rows: Array, numbers: Array, words: Array) -> None:
+    """The values of rows, column by column."""
+    for at in range(len(numbers)):
+        for column in range(words.shape[0]):
+            words[column, at] = rows[numbers[at], column]
+
+
+@kernel
 def enter(rows: Array, size: int, identity: Array, heads: Array, links: Array, new: Array, found: Array) -> int:
     """Find rows, or add them; their numbers come into `found`. Answers how many rows there are then.
 
@@ -215,3 +230,81 @@ def add_up(pending: Array, found: Array, weights: Array, changed: Array) -> int:
     for at in range(total):
         pending[changed[at]] = weights[at]
     return total
+
+
+@kernel
+def are_there(counts: Array, pending: Array, found: Array) -> bool:
+    """Whether rows are there, each as often as it is listed. Nothing is pending."""
+    enough = True
+    for row in found:
+        if row == NOTHING:
+            return False
+    for row in found:
+        pending[row] += 1
+        enough = enough and pending[row] <= counts[row]
+    for row in found:
+        pending[row] = 0
+    return enough
+
+
+@kernel
+def show(counts: Array, changed: Array, weights: Array, shown: Array, signs: Array) -> int:
+    """Of rows that change in a set, those that come to be there or are there no more. Answers how many they are."""
+    total = 0
+    for at in range(len(changed)):
+        before = counts[changed[at]]
+        was, will = before > 0, before + weights[at] > 0
+        if was != will:
+            shown[total] = changed[at]
+            signs[total] = 1 if will else -1
+            total += 1
+    return total
+
+
+@kernel
+def settle(counts: Array, pending: Array, changed: Array, before: Array, is_set: bool) -> int:
+    """Changes have happened. Answers how many rows more are there than before."""
+    more = 0
+    for at in range(len(changed)):
+        row = changed[at]
+        was = counts[row]
+        will = was + pending[row]
+        before[at] = was
+        counts[row] = will
+        pending[row] = 0
+        if is_set:
+            more += (will > 0) - (was > 0)
+        else:
+            more += (will != 0) - (was != 0)
+    return more
+
+
+@kernel
+def replace(
+    rows: Array, size: int, pending: Array, before: Array, has_row: Array, words: Array, after: Array, changed: Array
+) -> tuple[int, int]:
+    """New values for rows, each of which stays, or goes and has another one come. Answers how many rows have a number
+    then, and how many change.
+
+    `before` has the rows of each place, NOTHING where there is none; `after` those that are there then.
+    """
+    total = 0
+    for at in range(len(before)):
+        old = before[at]
+        if has_row[at] and old != NOTHING and is_row(rows, old, words, at):
+            after[at] = old
+            continue
+        if old != NOTHING:
+            pending[old] = -1
+            changed[total] = old
+            total += 1
+        after[at] = NOTHING
+        if has_row[at]:
+            for column in range(words.shape[0]):
+                rows[size, column] = words[column, at]
+            pending[size] = 1
+            after[at] = size
+            changed[total] = size
+            total += 1
+            size += 1
+    return size, total

@@ -12,8 +12,8 @@ import numpy as np
 from whence.columns import NotInColumnsError
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns, CountedRows
 from whence.columns.delta import ColumnDelta
-from whence.columns.encoding import Array, DecimalEncoding, DoubleEncoding, Encoding
-from whence.columns.hash_index import NOTHING
+from whence.columns.encoding import INTEGER, Array, DecimalEncoding, DoubleEncoding, Encoding
+from whence.columns.numbered_rows import as_words
 from whence.columns.order import in_order
 from whence.columns.table import ColumnTable
 from whence.functions.widening import is_integer
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Rows that are made at a time.
 PIECE = 10_000
+# The values of so few rows are taken one by one: an array for each column would take longer.
+FEW_ROWS = 8
 
 
 def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
@@ -35,32 +37,39 @@ def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
     return list(zip(*decoded, strict=True))
 
 
-def encoded_rows(encodings: Sequence[Encoding], rows: Sequence[Row]) -> list[Array]:
-    """Rows as columns of numbers."""
+def encoded_rows(encodings: Sequence[Encoding], rows: Sequence[Row]) -> Array:
+    """Rows as columns of numbers, in one array of integers."""
     columns: Sequence[Sequence[Value]] = list(zip(*rows, strict=True)) if rows else [()] * len(encodings)
-    return [encoding.encode(values) for encoding, values in zip(encodings, columns, strict=True)]
+    if len(rows) <= FEW_ROWS:
+        numbers = [[*map(encoding.number, values)] for encoding, values in zip(encodings, columns, strict=True)]
+        return np.array(numbers, INTEGER).reshape(len(encodings), len(rows))
+    encoded = [encoding.encode(values) for encoding, values in zip(encodings, columns, strict=True)]
+    return as_words(encoded, len(rows))
 
 
-def encoded_arrow(encodings: Sequence[Encoding], rows: ArrowRows) -> list[Array]:
-    return [encoding.from_arrow(array) for encoding, array in zip(encodings, rows.arrays, strict=True)]
+def encoded_arrow(encodings: Sequence[Encoding], rows: ArrowRows) -> Array:
+    columns = [encoding.from_arrow(array) for encoding, array in zip(encodings, rows.arrays, strict=True)]
+    return as_words(columns, len(rows))
 
 
-def encoded_columns(encodings: Sequence[Encoding], delta: CountedColumns) -> list[Array]:
+def encoded_columns(encodings: Sequence[Encoding], delta: CountedColumns) -> Array:
     if isinstance(delta, CountedRows):
         return encoded_arrow(encodings, delta.rows)
-    return [encoding.encode(values) for encoding, values in zip(encodings, delta.value_columns(), strict=True)]
+    columns = [encoding.encode(values) for encoding, values in zip(encodings, delta.value_columns(), strict=True)]
+    return as_words(columns, len(delta))
 
 
 def has_all(table: ColumnTable, rows: ArrowRows) -> bool:
-    """Whether the rows are there, each as often as it is among them."""
+    """Whether the rows are there, each as often as it is among them. If so, they are likely to go."""
     try:
-        found = table.find(encoded_arrow(table.encodings, rows), len(rows))
+        words = encoded_arrow(table.encodings, rows)
     except NotInColumnsError:
         return False
-    if (found == NOTHING).any():
+    numbers = table.find(words)
+    if not table.are_there(numbers):
         return False
-    numbers, copies = np.unique(found, return_counts=True)
-    return bool((table.counts(numbers) >= copies).all())
+    table.remember(rows, numbers, words)
+    return True
 
 
 def encoded_keys(encoding: Encoding, values: Sequence[Value]) -> tuple[Array, Array | None]:
@@ -95,7 +104,7 @@ class TableRows(Mapping[Row, int]):
 
     def __getitem__(self, row: Row) -> int:
         try:
-            found = self.table.find(encoded_rows(self.table.encodings, [row]), 1)
+            found = self.table.find(encoded_rows(self.table.encodings, [row]))
         except (NotInColumnsError, TypeError, ValueError, OverflowError, AttributeError):
             # Nothing else than rows of this relation is asked for, but for a number that columns do not hold.
             raise KeyError(row) from None
@@ -129,14 +138,14 @@ class TableRows(Mapping[Row, int]):
             rows = rows.counted
         try:
             if isinstance(rows, ColumnDelta) and rows.encodings == table.encodings:
-                columns: Sequence[Array] = rows.encoded
+                words = as_words(rows.encoded, len(rows))
             elif isinstance(rows, CountedColumns):
-                columns = encoded_columns(table.encodings, rows)
+                words = encoded_columns(table.encodings, rows)
             else:
-                columns = encoded_rows(table.encodings, list(rows))
+                words = encoded_rows(table.encodings, list(rows))
         except NotInColumnsError:
             return [self.get(row, 0) for row in rows]
-        counts: list[int] = table.counts(table.find(columns, len(rows))).tolist()
+        counts: list[int] = table.counts(table.find(words)).tolist()
         return counts
 
     def counted(self, relation: Relation) -> CountedRows:

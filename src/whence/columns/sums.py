@@ -1,6 +1,7 @@
 """Exact totals of many groups at once: whole numbers in two words, DOUBLEs in as many as their range needs.
 
-What was added can be taken away again and leaves nothing behind, in whatever order it comes.
+What was added can be taken away again and leaves nothing behind, in whatever order it comes. All that is kept of a
+group lies together, in a row of words, so that a change reads it once; `at` is where an aggregate has its own.
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ import numpy as np
 from whence.columns.compiled import kernel
 from whence.columns.encoding import INTEGER, NULL, Array
 
+# What every group has: the number of its row, the last change that touched it, and how many bindings.
+ROW, MARK, BINDINGS, OWN = 0, 1, 2, 3
+
 WORD_BITS = 32
 _WORD = (1 << WORD_BITS) - 1
+# A total of which the high word is less has 58 bits at most.
+_FAR = 2**26
 # Words of a sum of DOUBLEs, and the exponent of its last bit. Most numbers fit into the narrow range, from 2**-160 to
 # 2**127; the wide one holds every DOUBLE. The two differ by whole words.
 NARROW_WORDS, NARROW_EXPONENT = 10, -160
@@ -22,24 +28,57 @@ _MANTISSA_BITS = 53
 
 
 @kernel
-def add_integers(counts: Array, low: Array, high: Array, groups: Array, weights: Array, values: Array) -> None:
-    """Add values to their groups' totals, each as often as its weight says; NULL counts for nothing."""
-    for at in range(len(groups)):
-        value = values[at]
-        if value != NULL:
-            group, weight = groups[at], weights[at]
-            counts[group] += weight
-            total = low[group] + (value & _WORD) * weight
-            low[group] = total & _WORD
-            high[group] += (value >> WORD_BITS) * weight + (total >> WORD_BITS)
+def different(state: Array, groups: Array, mark: int, found: Array) -> int:
+    """List groups that do not have the mark yet, and mark them. Answers how many they are."""
+    total = 0
+    for group in groups:
+        if state[group, MARK] != mark:
+            state[group, MARK] = mark
+            found[total] = group
+            total += 1
+    return total
 
 
 @kernel
-def add_counts(counts: Array, groups: Array, weights: Array, is_null: Array) -> None:
-    """The same for a count alone."""
+def add_bindings(state: Array, groups: Array, weights: Array) -> None:
+    """Count bindings of groups."""
     for at in range(len(groups)):
-        if not is_null[at]:
-            counts[groups[at]] += weights[at]
+        state[groups[at], BINDINGS] += weights[at]
+
+
+@kernel
+def add_counts(state: Array, at: int, groups: Array, weights: Array, is_null: Array) -> None:
+    """The same for values; NULL counts for nothing."""
+    for number in range(len(groups)):
+        if not is_null[number]:
+            state[groups[number], at] += weights[number]
+
+
+@kernel
+def add_integers(state: Array, at: int, groups: Array, weights: Array, values: Array) -> None:
+    """Add values to a count and a total of their groups, each as often as its weight says."""
+    for number in range(len(groups)):
+        value = values[number]
+        if value != NULL:
+            group, weight = groups[number], weights[number]
+            state[group, at] += weight
+            low = state[group, at + 1] + (value & _WORD) * weight
+            state[group, at + 1] = low & _WORD
+            state[group, at + 2] += (value >> WORD_BITS) * weight + (low >> WORD_BITS)
+
+
+@kernel
+def totals(kept: Array, at: int, limit: int, found: Array) -> bool:
+    """The totals of whole numbers, NULL where nothing was added. Answers whether all of them are below a limit."""
+    for number in range(len(kept)):
+        low, high = kept[number, at + 1], kept[number, at + 2]
+        if high < -_FAR or high >= _FAR:
+            return False
+        total = (high << WORD_BITS) + low
+        if total <= -limit or total >= limit:
+            return False
+        found[number] = NULL if kept[number, at] == 0 else total
+    return True
 
 
 @kernel
@@ -54,15 +93,17 @@ def fits_range(values: Array, exponent: int, words: int) -> bool:
 
 
 @kernel
-def add_doubles(counts: Array, sums: Array, exponent: int, groups: Array, weights: Array, values: Array) -> None:
-    """Add DOUBLEs to the words of their groups' totals. All of them fit the range."""
+def add_doubles(
+    state: Array, at: int, sums: Array, exponent: int, groups: Array, weights: Array, values: Array
+) -> None:
+    """Add DOUBLEs to a count of their groups and to the words of their totals. All of them fit the range."""
     words = sums.shape[1]
-    for at in range(len(groups)):
-        value = values[at]
+    for number in range(len(groups)):
+        value = values[number]
         if value != value:
             continue
-        group, weight = groups[at], weights[at]
-        counts[group] += weight
+        group, weight = groups[number], weights[number]
+        state[group, at] += weight
         fraction, power = math.frexp(value)
         mantissa = np.int64(fraction * 9007199254740992.0)
         if mantissa < 0:
@@ -87,18 +128,6 @@ def add_doubles(counts: Array, sums: Array, exponent: int, groups: Array, weight
                 sums[group, word] = total & _WORD
                 carry = total >> WORD_BITS
             word += 1
-
-
-@kernel
-def different(groups: Array, marks: Array, mark: int, found: Array) -> int:
-    """List groups that do not have the mark yet, and mark them. Answers how many they are."""
-    total = 0
-    for group in groups:
-        if marks[group] != mark:
-            marks[group] = mark
-            found[total] = group
-            total += 1
-    return total
 
 
 def widened(sums: Array) -> Array:

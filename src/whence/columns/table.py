@@ -6,22 +6,22 @@ dropped. Staging adds rows with a count of 0; nothing that is there is touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encoding
-from whence.columns.hash_index import NOTHING, add_up, enter, find, holds, link, probe
+from whence.columns.hash_index import NOTHING, add_up, are_there, holds, probe, replace, settle, show
+from whence.columns.numbered_rows import LEAST_ROOM, NumberedRows, as_words
 
-# Rows that there is room for at first.
-LEAST_ROOM = 16
 # Rows that are gone are removed when they outnumber the others, but not for so few.
 FEW_GONE = 1_024
+# After so many rows have changed, the memory for what is pending is given back.
+MANY_CHANGED = 1 << 16
 
-
-_NOTHING_SETTLED: tuple[Array, Array] = (np.empty(0, INTEGER), np.empty(0, INTEGER))
+_NOTHING: Array = np.empty(0, INTEGER)
 
 
 class Matches(NamedTuple):
@@ -32,125 +32,95 @@ class Matches(NamedTuple):
     weights: Array
 
 
-class HashIndex:
-    """The rows of a table by the values of some columns."""
-
-    def __init__(self, columns: Sequence[int]) -> None:
-        self.columns = np.array(columns, INTEGER)
-        self.places = np.arange(len(columns))
-        self.heads: Array = np.full(LEAST_ROOM, NOTHING, np.int32)
-        self.links: Array = np.full(LEAST_ROOM, NOTHING, np.int32)
-
-    def make_room(self, rows: Array, size: int) -> None:
-        """For as many rows as the array has, of which there are so many."""
-        room = len(rows)
-        links = np.empty(room, np.int32)
-        if 2 * len(self.heads) < room:
-            self.heads = np.full(1 << (room - 1).bit_length(), NOTHING, np.int32)
-            self.links = links
-            link(rows, 0, size, self.columns, self.heads, links)
-        else:
-            links[:size] = self.links[:size]
-            self.links = links
-
-
-class ColumnTable:
+class ColumnTable(NumberedRows):
     """The rows of one relation. In a set every row with a positive count is there once.
 
     `identity` are columns that tell rows apart: a key where there is one, else all of them.
     """
 
     def __init__(self, encodings: Sequence[Encoding], *, is_set: bool, identity: Sequence[int] | None = None) -> None:
-        self.encodings = tuple(encodings)
-        self.width = len(self.encodings)
+        super().__init__(encodings, identity)
         self.is_set = is_set
         # How many rows are there now.
         self.present = 0
-        # A relation without columns has at most one row, whose number nobody has to look up by a value.
-        self._identity = HashIndex(range(self.width) if identity is None else identity)
-        self._indexes = {tuple(self._identity.columns.tolist()): self._identity}
-        self._rows: Array = np.empty((LEAST_ROOM, self.width), INTEGER)
         self._counts: Array = np.zeros(LEAST_ROOM, INTEGER)
         self._pending: Array = np.zeros(LEAST_ROOM, INTEGER)
-        self._size = 0
-        self._staged: Array = np.empty(0, INTEGER)
+        self._staged = _NOTHING
+        # How many rows had a number before the change that is staged.
+        self._first = 0
         # The rows that were settled last, and how often they were there before.
-        self._settled = _NOTHING_SETTLED
-
-    @property
-    def size(self) -> int:
-        """How many rows have a number."""
-        return self._size
-
-    @property
-    def indexed(self) -> Collection[tuple[int, ...]]:
-        """The columns by which rows are found at once, in every combination that there is so far."""
-        return self._indexes.keys()
+        self._settled = _NOTHING, _NOTHING
 
     @property
     def state_bytes(self) -> int:
-        arrays = [self._rows, self._counts, self._pending]
-        return sum(each.nbytes for index in self._indexes.values() for each in (index.heads, index.links)) + sum(
-            array.nbytes for array in arrays
-        )
+        return super().state_bytes + self._counts.nbytes + self._pending.nbytes
 
     # Changes.
 
-    def stage(self, columns: Sequence[Array], weights: Array) -> ColumnDelta:
+    def stage(self, words: Array, weights: Array) -> ColumnDelta:
         """Begin a change: how often rows come or go. Answers what that means to readers, each row once."""
-        return self.stage_rows(self.enter(columns, len(weights)), weights.copy(), columns)
+        first = self._size
+        return self.stage_rows(self.enter(words), weights.copy(), words, first=first)
 
-    def stage_rows(self, rows: Array, weights: Array, columns: Sequence[Array] | None = None) -> ColumnDelta:
+    def stage_rows(
+        self, rows: Array, weights: Array, words: Array | None = None, *, first: int | None = None
+    ) -> ColumnDelta:
         """The same for rows of these numbers, and these values. The weights are not the caller's any more."""
+        self._first = self._size if first is None else first
         changed = np.empty(len(rows), INTEGER)
         total = add_up(self._pending, rows, weights, changed)
-        self._staged = changed[:total]
-        visible, weights = self._visible(self._staged, weights[:total])
-        if columns is None or len(visible) < len(rows):
-            columns = self.columns(visible)
-        return ColumnDelta(self.encodings, columns, weights)
+        self._staged = changed = changed[:total]
+        weights = weights[:total]
+        if self.is_set:
+            shown, signs = np.empty(total, INTEGER), np.empty(total, INTEGER)
+            total = show(self._counts, changed, weights, shown, signs)
+            changed, weights = shown[:total], signs[:total]
+        if words is None or total < len(rows):
+            return ColumnDelta(self.encodings, self.columns(changed), weights)
+        return ColumnDelta(self.encodings, self.of_words(words), weights)
 
-    def _visible(self, rows: Array, weights: Array) -> tuple[Array, Array]:
-        """The rows that readers see come or go, and how often."""
-        if not self.is_set:
-            return rows, weights
-        before = self._counts[rows]
-        was, will = before > 0, before + weights > 0
-        differ = was != will
-        if differ.all() and (np.abs(weights) == 1).all():
-            return rows, weights
-        return rows[differ], np.where(will[differ], 1, -1)
+    def stage_replacement(self, before: Array, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
+        """Begin a change in a set: rows of these numbers get other values, as long as they are to be there.
+
+        Rows that differ from all others are not looked up. Answers, too, which rows there will be instead.
+        """
+        length = len(before)
+        self._make_room(length)
+        self._first = first = self._size
+        after, changed = np.empty(length, INTEGER), np.empty(2 * length, INTEGER)
+        self._size, total = replace(self._rows, first, self._pending, before, has_row, words, after, changed)
+        self._link(first)
+        self._staged = changed = changed[:total].copy()
+        return ColumnDelta(self.encodings, self.columns(changed), self._pending[changed]), after
 
     def settle(self, *, is_final: bool = True) -> None:
         """What was staged has happened. If that is not final, `unsettle` may follow."""
-        staged = self._staged
+        staged, self._first = self._staged, self._size
         if is_final:
-            self._settled = _NOTHING_SETTLED
+            self._settled = _NOTHING, _NOTHING
         if not len(staged):
             return
-        before = self._counts[staged]
-        after = before + self._pending[staged]
-        self._counts[staged] = after
-        self._pending[staged] = 0
-        self._staged = staged[:0]
+        before = np.empty(len(staged), INTEGER)
+        self.present += settle(self._counts, self._pending, staged, before, self.is_set)
+        self._staged = _NOTHING
         if not is_final:
             self._settled = staged, before
-        self.present += self._number_there(after) - self._number_there(before)
+        if len(staged) >= MANY_CHANGED:
+            self._pending = np.zeros(len(self._pending), INTEGER)
 
     def unsettle(self) -> None:
         """What was settled last has not happened. Nothing was packed since."""
         rows, before = self._settled
-        self.present += self._number_there(before) - self._number_there(self._counts[rows])
-        self._counts[rows] = before
-        self._settled = _NOTHING_SETTLED
+        self._settled = _NOTHING, _NOTHING
+        self._pending[rows] = before - self._counts[rows]
+        self.present += settle(self._counts, self._pending, rows, np.empty(len(rows), INTEGER), self.is_set)
 
     def drop(self) -> None:
         """What was staged does not happen."""
-        self._pending[self._staged] = 0
-        self._staged = self._staged[:0]
-
-    def _number_there(self, counts: Array) -> int:
-        return int(np.count_nonzero(counts > 0 if self.is_set else counts))
+        if len(self._staged):
+            self._pending[self._staged] = 0
+            self._staged = _NOTHING
+        self._forget(self._first)
 
     @property
     def is_worth_packing(self) -> bool:
@@ -161,42 +131,20 @@ class ColumnTable:
         kept = np.flatnonzero(self._counts[: self._size])
         numbers = np.full(self._size, NOTHING, INTEGER)
         numbers[kept] = np.arange(len(kept))
-        room = max(LEAST_ROOM, len(kept) + len(kept) // 4)
-        rows = np.empty((room, self.width), INTEGER)
-        rows[: len(kept)] = self._rows[kept]
-        counts = np.zeros(room, INTEGER)
-        counts[: len(kept)] = self._counts[kept]
-        self._rows, self._counts, self._pending = rows, counts, np.zeros(room, INTEGER)
-        self._size = len(kept)
-        for positions in list(self._indexes):
-            self._indexes[positions] = self._made(positions)
-        self._identity = self._indexes[tuple(self._identity.columns.tolist())]
+        self._keep(kept)
         return numbers
 
+    def _keep(self, kept: Array) -> None:
+        super()._keep(kept)
+        counts = np.zeros(len(self._rows), INTEGER)
+        counts[: len(kept)] = self._counts[kept]
+        self._counts, self._pending, self._first = counts, np.zeros(len(counts), INTEGER), len(kept)
+
+    def _resize(self, room: int) -> None:
+        super()._resize(room)
+        self._counts, self._pending = _longer(self._counts, room), _longer(self._pending, room)
+
     # Rows.
-
-    def words(self, columns: Sequence[Array], length: int) -> Array:
-        """Columns of integers, one after the other, as kernels take them."""
-        words = np.empty((self.width, length), INTEGER)
-        for at, (column, encoding) in enumerate(zip(columns, self.encodings, strict=True)):
-            words[at] = column if encoding.dtype is INTEGER else column.view(INTEGER)
-        return words
-
-    def column(self, at: int, rows: Array) -> Array:
-        """The values of a column in rows of these numbers."""
-        numbers: Array = self._rows[rows, at]
-        encoding = self.encodings[at]
-        return numbers if encoding.dtype is INTEGER else numbers.view(encoding.dtype)
-
-    def columns(self, rows: Array) -> list[Array]:
-        return [self.column(at, rows) for at in range(self.width)]
-
-    def find(self, columns: Sequence[Array], length: int) -> Array:
-        """The numbers of rows with these values, NOTHING where there never was one."""
-        found = np.empty(length, INTEGER)
-        index = self._identity
-        find(self._rows, index.columns, index.heads, index.links, self.words(columns, length), found)
-        return found
 
     def counts(self, rows: Array, *, is_after: bool = False) -> Array:
         """How often rows of these numbers are there; 0 for NOTHING."""
@@ -207,6 +155,10 @@ class ColumnTable:
         if self.is_set:
             counts = (counts > 0).astype(INTEGER)
         return np.where(rows == NOTHING, 0, counts)
+
+    def are_there(self, rows: Array) -> bool:
+        """Whether rows of these numbers are there, each as often as it is listed. Nothing is staged."""
+        return are_there(self._counts, self._pending, rows)
 
     def multiplicities(self, rows: Array) -> Array:
         """The counts of rows, which in a set may be more than 1."""
@@ -222,15 +174,18 @@ class ColumnTable:
 
     # Lookups.
 
+    def is_key(self, positions: tuple[int, ...]) -> bool:
+        """Whether at most one row holds a key at these positions. Rows of a set differ in their identity."""
+        return self.is_set and positions == self._identity
+
     def probe(
         self, positions: tuple[int, ...], keys: Sequence[Array], length: int, *, is_after: bool, most: int | None = None
     ) -> Matches | None:
         """The rows that hold each of so many keys at the positions; None where there are more than `most`."""
         index = self._index(positions)
-        words = self._key_words(positions, keys, length)
+        words = as_words(keys, length)
         buckets = np.empty(length, INTEGER)
-        # Of a key, or of a set's columns, there is but one row.
-        room = length if index is self._identity and self.is_set else max(LEAST_ROOM, 2 * length)
+        room = length if self.is_key(positions) else max(LEAST_ROOM, 2 * length)
         while True:
             key_of, found, weights = np.empty(room, INTEGER), np.empty(room, INTEGER), np.empty(room, INTEGER)
             total = probe(
@@ -269,59 +224,14 @@ class ColumnTable:
             index.columns,
             index.heads,
             index.links,
-            self._key_words(positions, keys, length),
+            as_words(keys, length),
             index.places,
             held,
         )
         return held
 
-    def _key_words(self, positions: tuple[int, ...], keys: Sequence[Array], length: int) -> Array:
-        words = np.empty((len(positions), length), INTEGER)
-        for at, (key, position) in enumerate(zip(keys, positions, strict=True)):
-            words[at] = key if self.encodings[position].dtype is INTEGER else key.view(INTEGER)
-        return words
-
-    def _index(self, positions: tuple[int, ...]) -> HashIndex:
-        index = self._indexes.get(positions)
-        if index is None:
-            # Entered when it is complete: a reader may be interrupted before.
-            index = self._indexes[positions] = self._made(positions)
-        return index
-
-    def _made(self, positions: tuple[int, ...]) -> HashIndex:
-        index = HashIndex(positions)
-        room = len(self._rows)
-        index.heads = np.full(1 << (room - 1).bit_length(), NOTHING, np.int32)
-        index.links = np.empty(room, np.int32)
-        link(self._rows, 0, self._size, index.columns, index.heads, index.links)
-        return index
-
-    def enter(self, columns: Sequence[Array], length: int) -> Array:
-        """The numbers of so many rows, which have one from now on, if only with a count of 0."""
-        self._make_room(length)
-        found = np.empty(length, INTEGER)
-        words = self.words(columns, length)
-        first = self._size
-        identity = self._identity
-        self._size = enter(self._rows, first, identity.columns, identity.heads, identity.links, words, found)
-        for index in self._indexes.values():
-            if index is not identity:
-                link(self._rows, first, self._size, index.columns, index.heads, index.links)
-        return found
-
-    def _make_room(self, more: int) -> None:
-        needed = self._size + more
-        if needed <= len(self._rows):
-            return
-        room = max(needed, len(self._rows) + len(self._rows) // 2)
-        rows = np.empty((room, self.width), INTEGER)
-        rows[: self._size] = self._rows[: self._size]
-        self._rows = rows
-        self._counts = _longer(self._counts, room)
-        self._pending = _longer(self._pending, room)
-        for index in self._indexes.values():
-            index.make_room(rows, self._size)
-
 
 def _longer(array: Array, room: int) -> Array:
-    return np.concatenate([array, np.zeros(room - len(array), array.dtype)])
+    longer = np.zeros(room, array.dtype)
+    longer[: len(array)] = array
+    return longer

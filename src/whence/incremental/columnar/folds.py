@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from whence.columns.sums import (
     add_doubles,
     add_integers,
     fits_range,
+    totals,
     whole,
     widened,
 )
@@ -41,49 +43,54 @@ from whence.model.types.decimals import CONTEXT
 UNIT_EXPONENT = -1074
 # Whole numbers up to this are DOUBLEs.
 _EXACT = 2**53
+# More than any total that can be had at once.
+_FAR = 2**62
 
 
 class ColumnFold:
-    """One aggregate: what it keeps are arrays with a place for every group, which grow together with them."""
+    """One aggregate of all groups. Of each it has some words, from `at` on, in the array of what is kept of groups."""
 
-    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
+    words = 1
+
+    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> None:
         assert aggregate.input is not None, "count<*> is known from the group itself"
         self.function, self.input, self.output = aggregate.function, aggregate.input, aggregate.output
+        self.at = at
         self._column = encodings.of(column)
         self._convert = aggregate.convert
         self._given = encodings.of(aggregate.input)
         self._made = encodings.of(aggregate.output)
         self._finish = finish(aggregate.function, aggregate.input, aggregate.output)
-        self.counts: Array = np.zeros(0, INTEGER)
 
     @property
     def arrays(self) -> list[Array]:
-        """All that is kept. They are written to in place."""
-        return [self.counts]
+        """What is kept elsewhere, with a place for every group. It is written to in place."""
+        return []
 
-    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - others have numbers of groups
+    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
         """Keep these groups, in this order, and make room for more. `renumbers` says whether any has a new number."""
-        self.counts = resized(self.counts, chosen, room)
 
-    def add(self, groups: Array, weights: Array, values: Array) -> None:
-        add_counts(self.counts, groups, weights, self._given.is_null(values))
+    def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:
+        add_counts(state, self.at, groups, weights, self._given.is_null(values))
 
-    def results(self, groups: Array) -> Array:
-        """The values of groups, as the view's column has them."""
-        found = self._results(groups)
+    def change(self, state: Array) -> None:
+        """All values are added: bring up to date what was put off till now."""
+
+    def results(self, kept: Array, groups: Array) -> Array:
+        """The values of groups, of which this is kept, as the view's column has them."""
+        found = self._results(kept, groups)
         if self._convert is None:
             return found
         convert = self._convert
         return self._column.encode([convert(value) for value in self._made.decode(found)])
 
-    def _results(self, groups: Array) -> Array:
-        counts = self.counts[groups]
-        found = self._at_once(groups, counts)
+    def _results(self, kept: Array, groups: Array) -> Array:
+        found = self._at_once(kept)
         if found is None:
             of_nothing = 0 if self.function == "count" else None
             values: list[Value] = [
                 self._finish(count, total) if count else of_nothing
-                for count, total in zip(counts.tolist(), self._totals(groups), strict=True)
+                for count, total in zip(kept[:, self.at].tolist(), self._totals(kept, groups), strict=True)
             ]
             found = self._made.encode(values)
         return found
@@ -94,66 +101,55 @@ class ColumnFold:
     def undo(self) -> None:
         """It has not. The arrays are as before already."""
 
-    def _at_once(self, groups: Array, counts: Array) -> Array | None:  # noqa: ARG002 - others look at the groups
+    def _at_once(self, kept: Array) -> Array | None:
         """The results, if they can be had without Python's numbers."""
-        return counts
+        return kept[:, self.at]
 
-    def _totals(self, groups: Array) -> Sequence[Any]:
+    def _totals(self, kept: Array, groups: Array) -> Sequence[Any]:
         raise NotImplementedError
 
 
 class IntegerFold(ColumnFold):
-    """sum and avg of whole numbers and decimals."""
+    """sum and avg of whole numbers and decimals: a count, and a total in two words."""
 
-    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
-        super().__init__(aggregate, encodings, column)
-        self._low: Array = np.zeros(0, INTEGER)
-        self._high: Array = np.zeros(0, INTEGER)
+    words = 3
 
-    @property
-    def arrays(self) -> list[Array]:
-        return [self.counts, self._low, self._high]
-
-    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
-        super().resize(chosen, room, renumbers=renumbers)
-        self._low, self._high = resized(self._low, chosen, room), resized(self._high, chosen, room)
-
-    def add(self, groups: Array, weights: Array, values: Array) -> None:
+    def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:
         if isinstance(self._given, DecimalEncoding) and not self._given.is_ordered and (values >= OUTLIER).any():
             raise NotInColumnsError("a sum of numbers with more than 18 digits")
-        add_integers(self.counts, self._low, self._high, groups, weights, values)
+        add_integers(state, self.at, groups, weights, values)
 
-    def _at_once(self, groups: Array, counts: Array) -> Array | None:
-        low, high = self._low[groups], self._high[groups]
-        if not len(groups) or high.min() < -(2**26) or high.max() >= 2**26:
+    def _at_once(self, kept: Array) -> Array | None:
+        found = np.empty(len(kept), INTEGER)
+        if not totals(kept, self.at, self._limit, found):
             return None
-        totals = (high << 32) + low
-        if isinstance(self.output, DecimalType) and int(np.abs(totals).max()) >= 10**self.output.precision:
-            return None
-        if self.function == "sum":
-            return np.where(counts == 0, NULL, totals)
-        return self._averages(totals, counts)
+        return found if self.function == "sum" else self._averages(found, kept[:, self.at])
 
-    def _averages(self, totals: Array, counts: Array) -> Array | None:
+    def _averages(self, totals: Array, counts: Array) -> Array:
         known = np.maximum(counts, 1)
         if is_integer(self.input):
-            if int(np.abs(totals).max()) > _EXACT:
-                return None
             return np.where(counts == 0, np.nan, totals / known)
         assert isinstance(self._given, DecimalEncoding)
         assert isinstance(self._made, DecimalEncoding)
-        factor = 10 ** (self._made.scale - self._given.scale)
-        if int(np.abs(totals).max()) > LONGEST_UNITS // factor or int(known.max()) > _EXACT:
-            return None
-        quotients, rests = np.divmod(np.abs(totals) * factor, known)
+        quotients, rests = np.divmod(np.abs(totals) * 10 ** (self._made.scale - self._given.scale), known)
         rounded = quotients + (2 * rests >= known)
         return np.where(counts == 0, NULL, np.where(totals < 0, -rounded, rounded))
 
-    def _totals(self, groups: Array) -> Sequence[Any]:
-        totals = [
-            (high << 32) + low
-            for high, low in zip(self._high[groups].tolist(), self._low[groups].tolist(), strict=True)
-        ]
+    @cached_property
+    def _limit(self) -> int:
+        """Totals below this can be had at once."""
+        if self.function == "sum":
+            return min(10**self.output.precision, _FAR) if isinstance(self.output, DecimalType) else _FAR
+        if is_integer(self.input):
+            return _EXACT
+        assert isinstance(self._given, DecimalEncoding)
+        assert isinstance(self._made, DecimalEncoding)
+        factor: int = 10 ** (self._made.scale - self._given.scale)
+        return LONGEST_UNITS // factor
+
+    def _totals(self, kept: Array, groups: Array) -> Sequence[Any]:  # noqa: ARG002 - others look at the groups
+        lows, highs = kept[:, self.at + 1].tolist(), kept[:, self.at + 2].tolist()
+        totals = [(high << 32) + low for low, high in zip(lows, highs, strict=True)]
         if not isinstance(self.input, DecimalType):
             return totals
         scale = -self.input.scale
@@ -163,44 +159,42 @@ class IntegerFold(ColumnFold):
 class DoubleFold(ColumnFold):
     """sum and avg of DOUBLEs."""
 
-    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
-        super().__init__(aggregate, encodings, column)
+    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> None:
+        super().__init__(aggregate, encodings, column, at)
         self._exponent, self._words = NARROW_EXPONENT, NARROW_WORDS
         self._sums: Array = np.zeros((0, NARROW_WORDS), INTEGER)
 
     @property
     def arrays(self) -> list[Array]:
-        return [self.counts, self._sums]
+        return [self._sums]
 
-    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
-        super().resize(chosen, room, renumbers=renumbers)
-        sums = np.zeros((room, self._words), INTEGER)
-        sums[: len(chosen)] = self._sums[chosen]
-        self._sums = sums
+    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - others have numbers of groups
+        self._sums = resized(self._sums, chosen, room)
 
-    def add(self, groups: Array, weights: Array, values: Array) -> None:
+    def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:
         if self._exponent == NARROW_EXPONENT and not fits_range(values, NARROW_EXPONENT, NARROW_WORDS):
             self._sums = widened(self._sums)
             self._exponent, self._words = WIDE_EXPONENT, WIDE_WORDS
-        add_doubles(self.counts, self._sums, self._exponent, groups, weights, values)
+        add_doubles(state, self.at, self._sums, self._exponent, groups, weights, values)
 
-    def _at_once(self, groups: Array, counts: Array) -> Array | None:  # noqa: ARG002
+    def _at_once(self, kept: Array) -> Array | None:  # noqa: ARG002
         return None
 
-    def _totals(self, groups: Array) -> Sequence[Any]:
+    def _totals(self, kept: Array, groups: Array) -> Sequence[Any]:  # noqa: ARG002
         return whole(self._sums[groups], self._exponent, UNIT_EXPONENT)
 
 
-def linear_fold(aggregate: TypedAggregate, encodings: Encodings, column: Type) -> ColumnFold:
+def linear_fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> ColumnFold:
     """For a count, a sum or an average."""
     assert aggregate.input is not None
     if aggregate.function == "count":
-        return ColumnFold(aggregate, encodings, column)
+        return ColumnFold(aggregate, encodings, column, at)
     is_double = encodings.of(aggregate.input).dtype == FLOATING
-    return (DoubleFold if is_double else IntegerFold)(aggregate, encodings, column)
+    return (DoubleFold if is_double else IntegerFold)(aggregate, encodings, column, at)
 
 
 def resized(array: Array, chosen: Array, room: int) -> Array:
-    resized = np.zeros(room, array.dtype)
+    """These rows of an array, and room for more, which are zero."""
+    resized = np.zeros((room, *array.shape[1:]), array.dtype)
     resized[: len(chosen)] = array[chosen]
     return resized

@@ -40,12 +40,16 @@ class Batch:
     def length(self) -> int:
         return len(self.weights)
 
+    def at(self, places: Array) -> Batch:
+        return Batch({slot: column.take(places) for slot, column in self.columns.items()}, self.weights.take(places))
+
     def where(self, chosen: Array) -> Batch:
-        """Those that a mask or a list of places chooses."""
-        places = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
-        return Batch({slot: column[places] for slot, column in self.columns.items()}, self.weights[places])
+        """Those that a mask chooses."""
+        count = np.count_nonzero(chosen)
+        return self if count == self.length else self.at(chosen.nonzero()[0]) if count else NONE
 
 
+NONE = Batch({}, np.empty(0, INTEGER))
 ONE = Batch({}, np.ones(1, INTEGER))
 
 # Whether a literal reads its relation as it will be after the change under way.
@@ -140,8 +144,8 @@ class VectorPlan:
                 following = self._stages[at](batch, reads_after)
                 if following is None:
                     half = batch.length // 2
-                    stack.append((at, batch.where(np.arange(half, batch.length))))
-                    batch = batch.where(np.arange(half))
+                    stack.append((at, batch.at(np.arange(half, batch.length))))
+                    batch = batch.at(np.arange(half))
                     continue
                 batch = following
                 at += 1
@@ -166,6 +170,7 @@ class VectorPlan:
         table, literal, positions = self._tables[step.relation], step.literal, step.positions
         keys = self._keys(table, positions, step.keys)
         taken = [(at, slot) for at, slot in self._taken(step) if slot in needed]
+        is_key = table.is_key(positions)
 
         def stage(batch: Batch, reads_after: ReadsAfter) -> Batch | None:
             is_after = reads_after.get(literal, False)
@@ -180,10 +185,12 @@ class VectorPlan:
                 matches = _everything(table, batch.length, is_after=is_after)
             if matches is None:
                 return None
-            columns = {slot: column[matches.keys] for slot, column in batch.columns.items() if slot in needed}
-            for at, slot in taken:
-                columns[slot] = table.column(at, matches.rows)
-            return Batch(columns, batch.weights[matches.keys] * matches.weights)
+            batch = _kept(batch, needed)
+            # Where every key has its one row, the keys are in their places already.
+            if not (is_key and len(matches.keys) == batch.length):
+                batch = batch.at(matches.keys)
+            columns = {**batch.columns, **{slot: table.column(at, matches.rows) for at, slot in taken}}
+            return Batch(columns, batch.weights * matches.weights)
 
         return stage
 

@@ -12,6 +12,7 @@ from whence.columns import NotInColumnsError
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encodings
+from whence.columns.numbered_rows import as_words
 from whence.columns.rows import (
     TableRows,
     encoded_arrow,
@@ -46,15 +47,18 @@ class ColumnStore(Store):
         return self._staged[1]
 
     def _stage(self, delta: Delta) -> ColumnDelta:
+        table = self.table
         if isinstance(delta, ColumnDelta):
-            return self.table.stage(delta.encoded, delta.weights)
+            return table.stage(as_words(delta.encoded, len(delta)), delta.weights)
         if isinstance(delta, ArrowDelta):
             weights = np.full(len(delta), delta.weight, INTEGER)
-            return self.table.stage(encoded_arrow(self.table.encodings, delta.rows), weights)
+            known = table.recall(delta.rows)
+            if known is not None:
+                return table.stage_rows(known[0], weights, known[1])
+            return table.stage(encoded_arrow(table.encodings, delta.rows), weights)
         if isinstance(delta, CountedColumns):
-            return self.table.stage(encoded_columns(self.table.encodings, delta), np.array(delta.counts, INTEGER))
-        columns = encoded_rows(self.table.encodings, list(delta))
-        return self.table.stage(columns, np.array(list(delta.values()), INTEGER))
+            return table.stage(encoded_columns(table.encodings, delta), np.array(delta.counts, INTEGER))
+        return table.stage(encoded_rows(table.encodings, list(delta)), np.array([*delta.values()], INTEGER))
 
     def drop(self) -> None:
         """What was staged does not happen."""
@@ -197,10 +201,10 @@ class TableKeys(Mapping[Key, Row]):
         """Whether all of these rows are there."""
         table = self._store.table
         try:
-            columns = encoded_rows(table.encodings, rows)
+            words = encoded_rows(table.encodings, rows)
         except NotInColumnsError:
             return False
-        return bool(table.counts(table.find(columns, len(rows))).all())
+        return bool(table.counts(table.find(words)).all())
 
     def are_free(self, rows: ArrowRows) -> bool:
         """Whether none of the rows has a key that is taken."""

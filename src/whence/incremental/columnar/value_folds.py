@@ -12,9 +12,10 @@ import numpy as np
 from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import FLOATING, INTEGER, OUTLIER, Array, Encoding, Encodings
+from whence.columns.numbered_rows import as_words
 from whence.columns.table import ColumnTable
 from whence.incremental.aggregates import TypedAggregate
-from whence.incremental.columnar.folds import ColumnFold, linear_fold, resized
+from whence.incremental.columnar.folds import ColumnFold, linear_fold
 from whence.model.types import BIGINT, Type
 
 # Where a group has so many values, it is not gone through twice for the best that is left.
@@ -39,7 +40,8 @@ class GroupValues:
         """The values that come to be there, and those that are there no more."""
         added, self._added = self._added, []
         groups, values, weights = (np.concatenate(each) for each in zip(*added, strict=True)) if added else _NOTHING
-        return self.table.stage([groups, values.astype(self._encodings[1].dtype, copy=False)], weights)
+        values = values.astype(self._encodings[1].dtype, copy=False)
+        return self.table.stage(as_words([groups, values], len(groups)), weights)
 
     def settle(self) -> None:
         self.table.settle()
@@ -58,7 +60,7 @@ class GroupValues:
         groups, values = self.table.columns(rows)
         counts = self.table.multiplicities(rows)
         self.table = ColumnTable(self._encodings, is_set=True)
-        self.table.stage([numbers[groups], values], counts)
+        self.table.stage(as_words([numbers[groups], values], len(rows)), counts)
         self.table.settle()
 
 
@@ -68,10 +70,11 @@ _NOTHING = (np.empty(0, INTEGER), np.empty(0, INTEGER), np.empty(0, INTEGER))
 class DistinctFold(ColumnFold):
     """count, sum and avg of the values that are there, however often."""
 
-    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
-        super().__init__(aggregate, encodings, column)
+    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> None:
+        super().__init__(aggregate, encodings, column, at)
         self._values = GroupValues(self._given)
-        self._inner = linear_fold(aggregate, encodings, column)
+        self._inner = linear_fold(aggregate, encodings, column, at)
+        self.words = self._inner.words
 
     @property
     def arrays(self) -> list[Array]:
@@ -82,13 +85,15 @@ class DistinctFold(ColumnFold):
         if renumbers:
             self._values.renumber(chosen)
 
-    def add(self, groups: Array, weights: Array, values: Array) -> None:
+    def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:  # noqa: ARG002 - it is added later
         self._values.add(groups, weights, values)
 
-    def results(self, groups: Array) -> Array:
+    def change(self, state: Array) -> None:
         delta = self._values.change()
-        self._inner.add(delta.encoded[0], delta.weights, delta.encoded[1])
-        return self._inner.results(groups)
+        self._inner.add(state, delta.encoded[0], delta.weights, delta.encoded[1])
+
+    def results(self, kept: Array, groups: Array) -> Array:
+        return self._inner.results(kept, groups)
 
     def settle(self) -> None:
         self._values.settle()
@@ -108,15 +113,16 @@ class _Sorted:
 
 
 class ExtremeFold(ColumnFold):
-    """min or max of values whose numbers are in their order."""
+    """min or max of values whose numbers are in their order: a count of them, and the best one."""
 
-    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type) -> None:
-        super().__init__(aggregate, encodings, column)
+    words = 2
+
+    def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> None:
+        super().__init__(aggregate, encodings, column, at)
         self._sign = 1 if aggregate.function == "min" else -1
         self._is_double = self._given.dtype == FLOATING
         self._has_outliers = not self._given.is_ordered
         self._values = GroupValues(self._given)
-        self._best: Array = np.zeros(0, self._given.dtype)
         # Of large groups whose best value went once.
         self._sorted: dict[int, _Sorted] = {}
         # In the change under way: those that are new, the new starts of others, and the values that came to these.
@@ -124,33 +130,28 @@ class ExtremeFold(ColumnFold):
         self._moved: dict[int, int] = {}
         self._came: list[tuple[int, Any]] = []
 
-    @property
-    def arrays(self) -> list[Array]:
-        return [self.counts, self._best]
-
-    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
-        super().resize(chosen, room, renumbers=renumbers)
-        self._best = resized(self._best, chosen, room)
+    def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - nothing else is kept elsewhere
         if renumbers:
             self._values.renumber(chosen)
             self._sorted = {}
 
-    def add(self, groups: Array, weights: Array, values: Array) -> None:
+    def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:  # noqa: ARG002 - it is added later
         if self._has_outliers and len(values) and values.max() >= OUTLIER:
             raise NotInColumnsError(f"{self.function} of numbers with more than 18 digits")
         self._values.add(groups, weights, values)
 
-    def _results(self, groups: Array) -> Array:
+    def change(self, state: Array) -> None:
         delta = self._values.change()
+        counts, best = state[:, self.at], state[:, self.at + 1].view(self._given.dtype)
         changed, values = delta.encoded
         coming = delta.weights > 0
-        was_empty = self.counts[changed] == 0
-        lost = changed[~coming & (values == self._best[changed])]
-        np.add.at(self.counts, changed, delta.weights)
+        was_empty = counts[changed] == 0
+        lost = changed[~coming & (values == best[changed])]
+        np.add.at(counts, changed, delta.weights)
         first = changed[coming & was_empty]
-        self._best[first] = self._worst
+        best[first] = self._worst
         at_once: Callable[..., None] = (np.minimum if self._sign > 0 else np.maximum).at
-        at_once(self._best, changed[coming], values[coming])
+        at_once(best, changed[coming], values[coming])
         if self._sorted:
             self._came = [
                 (group, value)
@@ -158,9 +159,11 @@ class ExtremeFold(ColumnFold):
                 if group in self._sorted
             ]
         lost = np.unique(lost)
-        self._find_best(lost[self.counts[lost] > 0])
-        empty = self.counts[groups] == 0
-        return np.where(empty, self._given.null, self._best[groups])
+        self._find_best(best, lost[counts[lost] > 0])
+
+    def _results(self, kept: Array, groups: Array) -> Array:  # noqa: ARG002 - what is kept is enough
+        best = kept[:, self.at + 1].view(self._given.dtype)
+        return np.where(kept[:, self.at] == 0, self._given.null, best)
 
     @property
     def _worst(self) -> Any:
@@ -168,7 +171,7 @@ class ExtremeFold(ColumnFold):
             return np.inf * self._sign
         return np.iinfo(INTEGER).max if self._sign > 0 else np.iinfo(INTEGER).min
 
-    def _find_best(self, groups: Array) -> None:
+    def _find_best(self, best: Array, groups: Array) -> None:
         """The best values that are left of groups whose best one went."""
         if not len(groups):
             return
@@ -176,16 +179,16 @@ class ExtremeFold(ColumnFold):
         if self._sorted:
             is_sorted = np.array([group in self._sorted for group in groups.tolist()])
             for group in groups[is_sorted].tolist():
-                self._best[group] = self._first_of(group)
+                best[group] = self._first_of(group)
             small = groups[~is_sorted]
             if not len(small):
                 return
         matches = self._values.table.probe((0,), [small], len(small), is_after=True)
         assert matches is not None
         values = self._values.table.column(1, matches.rows)
-        self._best[small] = self._worst
+        best[small] = self._worst
         at_once: Callable[..., None] = (np.minimum if self._sign > 0 else np.maximum).at
-        at_once(self._best, small[matches.keys], values)
+        at_once(best, small[matches.keys], values)
         sizes = np.bincount(matches.keys, minlength=len(small))
         for place in np.flatnonzero(sizes >= LARGE_GROUP).tolist():
             own = np.sort(values[matches.keys == place])
@@ -209,7 +212,7 @@ class ExtremeFold(ColumnFold):
         table, size = self._values.table, 8
         while start < len(values):
             piece = np.array(values[start : start + size], self._given.dtype)
-            found = table.find([np.full(len(piece), group), piece], len(piece))
+            found = table.find(as_words([np.full(len(piece), group), piece], len(piece)))
             there = np.flatnonzero(table.counts(found, is_after=True))
             if len(there):
                 return start + int(there[0])

@@ -12,10 +12,11 @@ from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, DictionaryEncoding, Encodings
 from whence.columns.hash_index import NOTHING
-from whence.columns.sums import different, widened
+from whence.columns.numbered_rows import NumberedRows, as_words
+from whence.columns.sums import BINDINGS, OWN, ROW, add_bindings, different, widened
 from whence.columns.table import FEW_GONE, ColumnTable
 from whence.incremental.aggregates import TypedAggregate
-from whence.incremental.columnar.folds import ColumnFold, linear_fold
+from whence.incremental.columnar.folds import ColumnFold, linear_fold, resized
 from whence.incremental.columnar.pipeline import Batch, VectorTerms
 from whence.incremental.columnar.value_folds import DistinctFold, ExtremeFold
 from whence.model.schema import Relation
@@ -79,15 +80,14 @@ class ColumnTally:
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
+        words = [as_words(columns, len(weights)) for columns, weights in taken]
         if len(taken) == 1:
-            columns, weights = taken[0]
-            return self.table.stage(columns, weights)
-        columns = [
-            np.concatenate([each[at] for each, _ in taken]) if taken else np.empty(0, encoding.dtype)
-            for at, encoding in enumerate(self.table.encodings)
-        ]
-        weights = np.concatenate([each for _, each in taken]) if taken else np.empty(0, INTEGER)
-        return self.table.stage(columns, weights)
+            return self.table.stage(words[0], taken[0][1])
+        weights = [each for _, each in taken]
+        return self.table.stage(
+            np.concatenate(words, axis=1) if taken else np.empty((self.table.width, 0), INTEGER),
+            np.concatenate(weights) if taken else np.empty(0, INTEGER),
+        )
 
     def settle(self) -> None:
         self.table.settle()
@@ -108,32 +108,32 @@ class ColumnGroups:
         self._plain = [position for position in range(len(head.terms)) if position not in positions]
         self._folds: dict[int, ColumnFold | None] = {}
         self._aggregates = {position: TypedAggregate(position, rules, self._types[position]) for position in positions}
+        self._kept: list[ColumnFold] = []
+        words = OWN
         for position, aggregate in self._aggregates.items():
             # count<*> is known from the group itself.
-            self._folds[position] = (
-                None if aggregate.input is None else _fold(aggregate, encodings, self._types[position])
-            )
-        if any(each is None and self._aggregates[at].convert is not None for at, each in self._folds.items()):
-            raise NotInColumnsError("a count in a column of another type")
-        self._kept = [fold for fold in self._folds.values() if fold is not None]
+            fold = None if aggregate.input is None else _fold(aggregate, encodings, self._types[position], words)
+            self._folds[position] = fold
+            if fold is not None:
+                self._kept.append(fold)
+                words += fold.words
+            elif aggregate.convert is not None:
+                raise NotInColumnsError("a count in a column of another type")
         self.table = ColumnTable(encodings.of_relation(relation), is_set=True, identity=self._plain or None)
-        self._keys = self._key_table()
-        # By group: its bindings, the number of its row, and the last change that touched it.
-        self._bindings: Array = np.zeros(0, INTEGER)
-        self._row: Array = np.zeros(0, INTEGER)
-        self._marks: Array = np.zeros(0, INTEGER)
+        self._keys = self._no_keys()
+        self._state: Array = np.zeros((0, words), INTEGER)
         self._mark = 0
         self._touched: list[Array] = []
         # What groups were before each batch, so that it can be taken back.
         self._saved: list[tuple[Array, list[Array]]] = []
         self._settling: tuple[Array, Array] | None = None
 
-    def _key_table(self) -> ColumnTable:
-        return ColumnTable([self.table.encodings[at] for at in self._plain], is_set=True)
+    def _no_keys(self) -> NumberedRows:
+        return NumberedRows([self.table.encodings[at] for at in self._plain])
 
     @property
     def _arrays(self) -> list[Array]:
-        return [self._bindings, *(array for fold in self._kept for array in fold.arrays)]
+        return [self._state, *(array for fold in self._kept for array in fold.arrays)]
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:
         head = rule.rule.head.terms
@@ -148,9 +148,9 @@ class ColumnGroups:
             computed = [value(batch) for value in values]
             groups = self._numbers([key(batch) for key in keys], batch.length)
             self._save(groups)
-            np.add.at(self._bindings, groups, batch.weights)
+            add_bindings(self._state, groups, batch.weights)
             for fold, column in zip(self._kept, computed, strict=True):
-                fold.add(groups, batch.weights, column)
+                fold.add(self._state, groups, batch.weights, column)
 
         return take
 
@@ -162,33 +162,32 @@ class ColumnGroups:
             self._save(self._numbers([], 1))
 
     def change(self) -> ColumnDelta:
-        groups = np.concatenate(self._touched) if self._touched else np.empty(0, INTEGER)
-        has_row = self._bindings[groups] > 0 if self._plain else np.ones(len(groups), np.bool_)
-        known = groups[has_row]
-        results = {at: self._keys.column(place, known) for place, at in enumerate(self._plain)}
-        for at, fold in self._folds.items():
-            results[at] = self._bindings[known] if fold is None else fold.results(known)
-        after = np.full(len(groups), NOTHING, INTEGER)
-        after[has_row] = self.table.enter([results[at] for at in range(self.table.width)], len(known))
-        before = self._row[groups]
-        gone, came = (before != after) & (before != NOTHING), (before != after) & (after != NOTHING)
+        touched, state = self._touched, self._state
+        groups = touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else np.empty(0, INTEGER)
+        for fold in self._kept:
+            fold.change(state)
+        kept = state.take(groups, axis=0)
+        results = dict(zip(self._plain, self._keys.columns(groups), strict=True))
+        for at, each in self._folds.items():
+            results[at] = kept[:, BINDINGS] if each is None else each.results(kept, groups)
+        words = as_words([results[at] for at in range(self.table.width)], len(groups))
+        has_row = kept[:, BINDINGS] > 0 if self._plain else np.ones(len(groups), np.bool_)
+        delta, after = self.table.stage_replacement(np.ascontiguousarray(kept[:, ROW]), has_row, words)
         self._settling = groups, after
-        weights = np.ones(int(gone.sum()) + int(came.sum()), INTEGER)
-        weights[: int(gone.sum())] = -1
-        return self.table.stage_rows(np.concatenate([before[gone], after[came]]), weights)
+        return delta
 
     def settle(self) -> None:
         if self._settling is not None:
             groups, after = self._settling
-            self._row[groups] = after
+            self._state[groups, ROW] = after
         for fold in self._kept:
             fold.settle()
         self._touched, self._saved, self._settling = [], [], None
         self.table.settle()
         if self.table.is_worth_packing:
             numbers = self.table.pack()
-            rows = self._row[: self._keys.size]
-            self._row[: self._keys.size] = np.where(rows == NOTHING, NOTHING, numbers[rows])
+            rows = self._state[: self._keys.size, ROW]
+            rows[:] = np.where(rows == NOTHING, NOTHING, numbers[rows])
         if self._plain and self._keys.size > 2 * self.table.present + FEW_GONE:
             self._pack()
 
@@ -203,47 +202,45 @@ class ColumnGroups:
         self.table.drop()
 
     def _numbers(self, keys: Sequence[Array], length: int) -> Array:
-        groups = self._keys.enter(keys, length)
-        if self._keys.size > len(self._bindings):
-            room = max(self._keys.size, len(self._bindings) * 3 // 2)
-            self._resize(np.arange(len(self._bindings)), room, renumbers=False)
+        groups = self._keys.enter(as_words(keys, length))
+        known = len(self._state)
+        if self._keys.size > known:
+            self._resize(np.arange(known), max(self._keys.size, known * 3 // 2), renumbers=False)
         return groups
 
     def _resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
         """Keep these groups, in this order, and make room for more."""
-        kept = len(chosen)
-        bindings, row, marks = np.zeros(room, INTEGER), np.full(room, NOTHING, INTEGER), np.zeros(room, INTEGER)
-        bindings[:kept], row[:kept], marks[:kept] = self._bindings[chosen], self._row[chosen], self._marks[chosen]
-        self._bindings, self._row, self._marks = bindings, row, marks
+        self._state = resized(self._state, chosen, room)
+        self._state[len(chosen) :, ROW] = NOTHING
         for fold in self._kept:
             fold.resize(chosen, room, renumbers=renumbers)
 
     def _different(self, groups: Array) -> Array:
         """Those that this change has not touched before."""
         found = np.empty(len(groups), INTEGER)
-        return found[: different(groups, self._marks, self._mark, found)]
+        return found[: different(self._state, groups, self._mark, found)]
 
     def _save(self, groups: Array) -> None:
         new = self._different(groups)
         self._touched.append(new)
         # What was touched before is saved already, as it was then.
-        self._saved.append((new, [array[new] for array in self._arrays]))
+        self._saved.append((new, [array.take(new, axis=0) for array in self._arrays]))
 
     def _pack(self) -> None:
         """Forget groups without bindings."""
-        kept = np.flatnonzero(self._bindings[: self._keys.size])
-        columns = self._keys.columns(kept)
-        self._keys = self._key_table()
-        self._keys.enter(columns, len(kept))
+        kept = np.flatnonzero(self._state[: self._keys.size, BINDINGS])
+        words = as_words(self._keys.columns(kept), len(kept))
+        self._keys = self._no_keys()
+        self._keys.enter(words)
         self._resize(kept, max(len(kept), 1), renumbers=True)
 
 
-def _fold(aggregate: TypedAggregate, encodings: Encodings, column: Type) -> ColumnFold:
+def _fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> ColumnFold:
     """Raises NotInColumnsError for an aggregate that has to be kept row by row."""
     if aggregate.function in ("min", "max"):
         assert aggregate.input is not None
         encoding = encodings.of(aggregate.input)
         if isinstance(encoding, DictionaryEncoding):
             raise NotInColumnsError(f"{aggregate.function} of {aggregate.input}")
-        return ExtremeFold(aggregate, encodings, column)
-    return (DistinctFold if aggregate.distinct else linear_fold)(aggregate, encodings, column)
+        return ExtremeFold(aggregate, encodings, column, at)
+    return (DistinctFold if aggregate.distinct else linear_fold)(aggregate, encodings, column, at)

@@ -1,0 +1,164 @@
+"""Different rows of numbers, each with a number of its own, and hash indexes on what they are looked up by."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from whence.columns.encoding import INTEGER, Array, Encoding
+from whence.columns.hash_index import NOTHING, enter, find, gather, link, unlink
+
+# Rows that there is room for at first.
+LEAST_ROOM = 16
+
+
+def as_words(columns: Sequence[Array], length: int) -> Array:
+    """Columns as one array of integers, as kernels take them."""
+    words = np.empty((len(columns), length), INTEGER)
+    for at, column in enumerate(columns):
+        words[at] = column if column.dtype is INTEGER else column.view(INTEGER)
+    return words
+
+
+class HashIndex:
+    """Rows by the values of some columns."""
+
+    def __init__(self, columns: Sequence[int], rows: Array, size: int) -> None:
+        self.columns = np.array(columns, INTEGER)
+        self.places = np.arange(len(columns))
+        self.heads: Array = np.empty(0, np.int32)
+        self.links: Array = np.empty(0, np.int32)
+        self.make_room(rows, size)
+
+    def make_room(self, rows: Array, size: int) -> None:
+        """For as many rows as the array has, of which there are so many."""
+        room = len(rows)
+        links = np.empty(room, np.int32)
+        if 2 * len(self.heads) < room:
+            self.heads = np.full(1 << (room - 1).bit_length(), NOTHING, np.int32)
+            link(rows, 0, size, self.columns, self.heads, links)
+        else:
+            links[:size] = self.links[:size]
+        self.links = links
+
+
+class NumberedRows:
+    """Rows that stay until they are packed. `identity` are columns that tell most of them apart: by default, all."""
+
+    def __init__(self, encodings: Sequence[Encoding], identity: Sequence[int] | None = None) -> None:
+        self.encodings = tuple(encodings)
+        self.width = len(self.encodings)
+        # A relation without columns has at most one row, whose number nobody has to look up by a value.
+        self._identity = tuple(range(self.width) if identity is None else identity)
+        # Made when they are first needed.
+        self._indexes: dict[tuple[int, ...], HashIndex] = {}
+        self._rows: Array = np.empty((LEAST_ROOM, self.width), INTEGER)
+        self._size = 0
+        # Where rows were found that are likely to be asked for once more.
+        self._remembered: tuple[object, Array, Array] | None = None
+
+    @property
+    def size(self) -> int:
+        """How many rows have a number."""
+        return self._size
+
+    @property
+    def indexed(self) -> Collection[tuple[int, ...]]:
+        """The columns by which rows are found at once, in every combination that there is so far."""
+        return self._indexes.keys()
+
+    @property
+    def state_bytes(self) -> int:
+        indexes = sum(each.nbytes for index in self._indexes.values() for each in (index.heads, index.links))
+        return indexes + self._rows.nbytes
+
+    # Values.
+
+    def column(self, at: int, rows: Array) -> Array:
+        """The values of a column in rows of these numbers."""
+        numbers: Array = self._rows[:, at].take(rows)
+        encoding = self.encodings[at]
+        return numbers if encoding.dtype is INTEGER else numbers.view(encoding.dtype)
+
+    def columns(self, rows: Array) -> list[Array]:
+        words = np.empty((self.width, len(rows)), INTEGER)
+        gather(self._rows, rows, words)
+        return self.of_words(words)
+
+    def of_words(self, words: Array) -> list[Array]:
+        """Columns as their encodings have them."""
+        return [
+            column if encoding.dtype is INTEGER else column.view(encoding.dtype)
+            for encoding, column in zip(self.encodings, words, strict=True)
+        ]
+
+    # Numbers.
+
+    def find(self, words: Array) -> Array:
+        """The numbers of rows with these values, NOTHING where there never was one."""
+        found = np.empty(words.shape[1], INTEGER)
+        index = self._index(self._identity)
+        find(self._rows, index.columns, index.heads, index.links, words, found)
+        return found
+
+    def remember(self, rows: object, numbers: Array, words: Array) -> None:
+        """Rows, in whatever form they came, have these numbers and values."""
+        self._remembered = rows, numbers, words
+
+    def recall(self, rows: object) -> tuple[Array, Array] | None:
+        """The numbers and the values of just these rows, if they were looked up last."""
+        remembered, self._remembered = self._remembered, None
+        return remembered[1:] if remembered is not None and remembered[0] is rows else None
+
+    def enter(self, words: Array) -> Array:
+        """The numbers of rows, which have one from now on."""
+        length = words.shape[1]
+        self._make_room(length)
+        found = np.empty(length, INTEGER)
+        identity = self._index(self._identity)
+        first = self._size
+        self._size = enter(self._rows, first, identity.columns, identity.heads, identity.links, words, found)
+        self._link(first, identity)
+        return found
+
+    def _link(self, first: int, known: HashIndex | None = None) -> None:
+        """Put the newest rows into all indexes but one."""
+        if self._size > first:
+            for index in self._indexes.values():
+                if index is not known:
+                    link(self._rows, first, self._size, index.columns, index.heads, index.links)
+
+    def _forget(self, first: int) -> None:
+        """The rows from this number on have never been there."""
+        if self._size > first:
+            for index in self._indexes.values():
+                unlink(self._rows, first, self._size, index.columns, index.heads, index.links)
+            self._size = first
+
+    def _index(self, positions: tuple[int, ...]) -> HashIndex:
+        index = self._indexes.get(positions)
+        if index is None:
+            # Entered when it is complete: a reader may be interrupted before.
+            index = self._indexes[positions] = HashIndex(positions, self._rows, self._size)
+        return index
+
+    def _make_room(self, more: int) -> None:
+        needed = self._size + more
+        if needed > len(self._rows):
+            self._resize(max(needed, len(self._rows) + len(self._rows) // 2))
+
+    def _resize(self, room: int) -> None:
+        rows = np.empty((room, self.width), INTEGER)
+        rows[: self._size] = self._rows[: self._size]
+        self._rows = rows
+        for index in self._indexes.values():
+            index.make_room(rows, self._size)
+
+    def _keep(self, kept: Array) -> None:
+        """Nothing but these rows, in this order."""
+        rows = np.empty((max(LEAST_ROOM, len(kept) + len(kept) // 4), self.width), INTEGER)
+        rows[: len(kept)] = self._rows[kept]
+        self._rows, self._size = rows, len(kept)
+        self._indexes = {positions: HashIndex(positions, rows, self._size) for positions in self._indexes}
+        self._remembered = None

@@ -11,6 +11,7 @@ import datetime
 import decimal
 import struct
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -57,6 +58,13 @@ class Dictionary:
         return self._numbers.get(value)
 
     def numbers(self, values: Sequence[Value]) -> list[int]:
+        known = self._numbers
+        try:
+            return [*map(known.__getitem__, values)]
+        except KeyError:
+            return self._new_numbers(values)
+
+    def _new_numbers(self, values: Sequence[Value]) -> list[int]:
         known = self._numbers
         first = len(known)
         found = [NULL if value is None else known.setdefault(value, len(known)) for value in values]
@@ -188,7 +196,9 @@ class DateEncoding(Encoding):
 
     def encode(self, values: Sequence[Value]) -> Array:
         dates: Sequence[Any] = values
-        return np.array([NULL if day is None else day.toordinal() - _EPOCH_DAY for day in dates], INTEGER)
+        if None in dates:
+            return np.array([*map(self.number, dates)], INTEGER)
+        return np.array([*map(datetime.date.toordinal, dates)], INTEGER) - _EPOCH_DAY
 
     def decode(self, numbers: Array) -> list[Value]:
         from_ordinal = datetime.date.fromordinal
@@ -229,9 +239,10 @@ class DecimalEncoding(Encoding):
         self._outliers = outliers
 
     def encode(self, values: Sequence[Value]) -> Array:
-        scale, scaleb = self.scale, CONTEXT.scaleb
         numbers: Sequence[Any] = values
-        return self.of_units([None if number is None else int(scaleb(number, scale)) for number in numbers])
+        if self.is_ordered and None not in numbers:
+            return np.array([*map(int, map(CONTEXT.scaleb, numbers, repeat(self.scale)))], INTEGER)
+        return np.array([*map(self.number, numbers)], INTEGER)
 
     def number(self, value: Any) -> int:
         return NULL if value is None else self._of_units(int(CONTEXT.scaleb(value, self.scale)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import is_
 
 import numpy as np
 
 from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import NOTHING, enter, find, gather, link, unlink
+from whence.model.types import Row
 
 # Rows that there is room for at first.
 LEAST_ROOM = 16
@@ -56,7 +58,7 @@ class NumberedRows:
         self._rows: Array = np.empty((LEAST_ROOM, self.width), INTEGER)
         self._size = 0
         # Where rows were found that are likely to be asked for once more.
-        self._remembered: tuple[object, Array, Array] | None = None
+        self._remembered: tuple[Sequence[Row], Array, Array] | None = None
 
     @property
     def size(self) -> int:
@@ -77,7 +79,8 @@ class NumberedRows:
 
     def column(self, at: int, rows: Array) -> Array:
         """The values of a column in rows of these numbers."""
-        numbers: Array = self._rows[:, at].take(rows)
+        # In two steps, which numpy takes faster than both at once.
+        numbers: Array = self._rows[:, at][rows]
         encoding = self.encodings[at]
         return numbers if encoding.dtype is INTEGER else numbers.view(encoding.dtype)
 
@@ -102,14 +105,17 @@ class NumberedRows:
         find(self._rows, index.columns, index.heads, index.links, words, found)
         return found
 
-    def remember(self, rows: object, numbers: Array, words: Array) -> None:
+    def remember(self, rows: Sequence[Row], numbers: Array, words: Array) -> None:
         """Rows, in whatever form they came, have these numbers and values."""
         self._remembered = rows, numbers, words
 
-    def recall(self, rows: object) -> tuple[Array, Array] | None:
-        """The numbers and the values of just these rows, if they were looked up last."""
-        remembered, self._remembered = self._remembered, None
-        return remembered[1:] if remembered is not None and remembered[0] is rows else None
+    def recall(self, rows: Sequence[Row]) -> tuple[Array, Array] | None:
+        """The numbers and the values of rows, if just these objects were looked up last."""
+        if self._remembered is None:
+            return None
+        (known, numbers, words), self._remembered = self._remembered, None
+        same = known is rows or (isinstance(known, list) and len(known) == len(rows) and all(map(is_, known, rows)))
+        return (numbers, words) if same else None
 
     def enter(self, words: Array) -> Array:
         """The numbers of rows, which have one from now on."""

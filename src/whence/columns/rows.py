@@ -72,6 +72,16 @@ def has_all(table: ColumnTable, rows: ArrowRows) -> bool:
     return True
 
 
+def counts_of(table: ColumnTable, rows: list[Row]) -> list[int]:
+    """How often each of some rows is there. If all are, they are likely to go."""
+    words = encoded_rows(table.encodings, rows)
+    numbers = table.find(words)
+    counts: list[int] = table.counts(numbers).tolist()
+    if 0 not in counts:
+        table.remember(rows, numbers, words)
+    return counts
+
+
 def encoded_keys(encoding: Encoding, values: Sequence[Value]) -> tuple[Array, Array | None]:
     """Values that a column is to hold, and a mask of those that it can: Python takes equal numbers for the same."""
     if set(map(type, values)) <= {encoding.type.python, type(None)} and not isinstance(encoding, DecimalEncoding):
@@ -104,11 +114,10 @@ class TableRows(Mapping[Row, int]):
 
     def __getitem__(self, row: Row) -> int:
         try:
-            found = self.table.find(encoded_rows(self.table.encodings, [row]))
+            count = counts_of(self.table, [row])[0]
         except (NotInColumnsError, TypeError, ValueError, OverflowError, AttributeError):
             # Nothing else than rows of this relation is asked for, but for a number that columns do not hold.
             raise KeyError(row) from None
-        count = int(self.table.counts(found)[0])
         if count:
             return count
         raise KeyError(row)
@@ -142,7 +151,7 @@ class TableRows(Mapping[Row, int]):
             elif isinstance(rows, CountedColumns):
                 words = encoded_columns(table.encodings, rows)
             else:
-                words = encoded_rows(table.encodings, list(rows))
+                return counts_of(table, list(rows))
         except NotInColumnsError:
             return [self.get(row, 0) for row in rows]
         counts: list[int] = table.counts(table.find(words)).tolist()

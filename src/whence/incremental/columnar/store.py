@@ -15,6 +15,7 @@ from whence.columns.encoding import INTEGER, Array, Encodings
 from whence.columns.numbered_rows import as_words
 from whence.columns.rows import (
     TableRows,
+    counts_of,
     encoded_arrow,
     encoded_columns,
     encoded_keys,
@@ -23,7 +24,7 @@ from whence.columns.rows import (
     rows_of,
 )
 from whence.columns.table import ColumnTable, Matches
-from whence.incremental.keyed import Key, key_positions
+from whence.incremental.keyed import Key, KeyedDelta, key_positions
 from whence.incremental.store import Holder, Store
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -58,7 +59,25 @@ class ColumnStore(Store):
             return table.stage(encoded_arrow(table.encodings, delta.rows), weights)
         if isinstance(delta, CountedColumns):
             return table.stage(encoded_columns(table.encodings, delta), np.array(delta.counts, INTEGER))
-        return table.stage(encoded_rows(table.encodings, list(delta)), np.array([*delta.values()], INTEGER))
+        weights = np.array([*delta.values()], INTEGER)
+        if isinstance(delta, KeyedDelta):
+            known = table.recall(delta.gone)
+            if known is not None:
+                return self._stage_keyed(delta, weights, *known)
+        rows = list(delta)
+        known = table.recall(rows)
+        if known is not None:
+            return table.stage_rows(known[0], weights, known[1])
+        return table.stage(encoded_rows(table.encodings, rows), weights)
+
+    def _stage_keyed(self, delta: KeyedDelta, weights: Array, numbers: Array, words: Array) -> ColumnDelta:
+        """The rows that go have just been looked up."""
+        first = self.table.size
+        if delta.came:
+            coming = encoded_rows(self.table.encodings, delta.came)
+            numbers = np.concatenate([numbers, self.table.enter(coming)])
+            words = np.concatenate([words, coming], axis=1)
+        return self.table.stage_rows(numbers, weights, words, first=first)
 
     def drop(self) -> None:
         """What was staged does not happen."""
@@ -197,14 +216,12 @@ class TableKeys(Mapping[Key, Row]):
         """The rows of many keys, None where there is none."""
         return [next(iter(rows), None) for rows in self._find(keys)]
 
-    def holds(self, rows: Sequence[Row]) -> bool:
+    def holds(self, rows: list[Row]) -> bool:
         """Whether all of these rows are there."""
-        table = self._store.table
         try:
-            words = encoded_rows(table.encodings, rows)
+            return 0 not in counts_of(self._store.table, rows)
         except NotInColumnsError:
             return False
-        return bool(table.counts(table.find(words)).all())
 
     def are_free(self, rows: ArrowRows) -> bool:
         """Whether none of the rows has a key that is taken."""

@@ -28,7 +28,7 @@ class KnowsKeys(Protocol):
     def rows(self, keys: Sequence[Key]) -> list[Row | None]:
         """The rows of many keys, None where there is none."""
 
-    def holds(self, rows: Sequence[Row]) -> bool:
+    def holds(self, rows: list[Row]) -> bool:
         """Whether all of these rows are there."""
 
 
@@ -39,12 +39,12 @@ def rows_of(keys: Sequence[Key], stored: Mapping[Key, Row]) -> list[Row | None]:
     return stored.rows(keys) if isinstance(stored, KnowsKeys) else list(map(stored.get, keys))
 
 
-def are_stored(rows: Sequence[Row], keys: Sequence[Key], stored: Mapping[Key, Row]) -> bool:
+def are_stored(rows: list[Row], keys: Sequence[Key], stored: Mapping[Key, Row]) -> bool:
     """Whether these rows are the ones that have these keys."""
     if not isinstance(stored, dict) and isinstance(stored, KnowsKeys):
         # Numbers are compared, so that no row has to be made.
         return stored.holds(rows)
-    return list(map(stored.get, keys)) == list(rows)
+    return list(map(stored.get, keys)) == rows
 
 
 def can_come(rows: ArrowRows, counts: Mapping[Row, int], keys: Mapping[Key, Row]) -> bool:

@@ -82,6 +82,17 @@ def totals(kept: Array, at: int, limit: int, found: Array) -> bool:
 
 
 @kernel
+def averages(kept: Array, at: int, factor: int, found: Array) -> None:
+    """In place of totals: each times a factor, divided by the count and rounded half away from zero."""
+    for number in range(len(kept)):
+        count, total = kept[number, at], found[number]
+        if total != NULL:
+            quotient, rest = divmod(abs(total) * factor, count)
+            rounded = quotient + (1 if 2 * rest >= count else 0)
+            found[number] = -rounded if total < 0 else rounded
+
+
+@kernel
 def fits_range(values: Array, exponent: int, words: int) -> bool:
     """Whether all of some DOUBLEs are whole numbers of the last bit, and their sum stays far below the first."""
     for value in values:

@@ -28,6 +28,7 @@ from whence.columns.sums import (
     add_counts,
     add_doubles,
     add_integers,
+    averages,
     fits_range,
     totals,
     whole,
@@ -123,29 +124,27 @@ class IntegerFold(ColumnFold):
         found = np.empty(len(kept), INTEGER)
         if not totals(kept, self.at, self._limit, found):
             return None
-        return found if self.function == "sum" else self._averages(found, kept[:, self.at])
-
-    def _averages(self, totals: Array, counts: Array) -> Array:
-        known = np.maximum(counts, 1)
+        if self.function == "sum":
+            return found
         if is_integer(self.input):
-            return np.where(counts == 0, np.nan, totals / known)
+            return np.where(found == NULL, np.nan, found / np.maximum(kept[:, self.at], 1))
+        averages(kept, self.at, self._factor, found)
+        return found
+
+    @cached_property
+    def _factor(self) -> int:
+        """An average has more digits than what it is of."""
         assert isinstance(self._given, DecimalEncoding)
         assert isinstance(self._made, DecimalEncoding)
-        quotients, rests = np.divmod(np.abs(totals) * 10 ** (self._made.scale - self._given.scale), known)
-        rounded = quotients + (2 * rests >= known)
-        return np.where(counts == 0, NULL, np.where(totals < 0, -rounded, rounded))
+        factor: int = 10 ** (self._made.scale - self._given.scale)
+        return factor
 
     @cached_property
     def _limit(self) -> int:
         """Totals below this can be had at once."""
         if self.function == "sum":
             return min(10**self.output.precision, _FAR) if isinstance(self.output, DecimalType) else _FAR
-        if is_integer(self.input):
-            return _EXACT
-        assert isinstance(self._given, DecimalEncoding)
-        assert isinstance(self._made, DecimalEncoding)
-        factor: int = 10 ** (self._made.scale - self._given.scale)
-        return LONGEST_UNITS // factor
+        return _EXACT if is_integer(self.input) else LONGEST_UNITS // self._factor
 
     def _totals(self, kept: Array, groups: Array) -> Sequence[Any]:  # noqa: ARG002 - others look at the groups
         lows, highs = kept[:, self.at + 1].tolist(), kept[:, self.at + 2].tolist()

@@ -24,6 +24,7 @@ from whence.columns.rows import (
     rows_of,
 )
 from whence.columns.table import ColumnTable, Matches
+from whence.incremental.columnar.whole import KnowsKeys
 from whence.incremental.keyed import Key, KeyedDelta, key_positions
 from whence.incremental.store import Holder, Store
 from whence.model.schema import Relation
@@ -190,7 +191,7 @@ class ViewStore(ColumnStore):
         self.table.unsettle()
 
 
-class TableKeys(Mapping[Key, Row]):
+class TableKeys(KnowsKeys):
     """The row of each key."""
 
     def __init__(self, store: ColumnStore, positions: tuple[int, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
@@ -12,36 +13,39 @@ from whence.model.types import Row
 
 @runtime_checkable
 class KnowsWholeRows(Protocol):
-    """The rows of a table, or those by their keys, where many can be looked for at once."""
+    """The rows of a table, where many can be looked for at once."""
 
     def has_all(self, rows: ArrowRows) -> bool:
         """Whether rows are there, each as often as it is among them."""
 
 
-@runtime_checkable
-class KnowsKeys(Protocol):
-    """Keys, likewise."""
+class KnowsKeys(Mapping[Key, Row]):
+    """Rows by their keys, likewise."""
 
+    @abstractmethod
+    def has_all(self, rows: ArrowRows) -> bool: ...
+
+    @abstractmethod
     def are_free(self, rows: ArrowRows) -> bool:
         """Whether none of the rows has a key that is taken."""
 
+    @abstractmethod
     def rows(self, keys: Sequence[Key]) -> list[Row | None]:
         """The rows of many keys, None where there is none."""
 
+    @abstractmethod
     def holds(self, rows: list[Row]) -> bool:
         """Whether all of these rows are there."""
 
 
 def rows_of(keys: Sequence[Key], stored: Mapping[Key, Row]) -> list[Row | None]:
     """The rows that have these keys, None where there is none."""
-    if isinstance(stored, dict) or not keys:
-        return list(map(stored.get, keys))
-    return stored.rows(keys) if isinstance(stored, KnowsKeys) else list(map(stored.get, keys))
+    return stored.rows(keys) if keys and isinstance(stored, KnowsKeys) else list(map(stored.get, keys))
 
 
 def are_stored(rows: list[Row], keys: Sequence[Key], stored: Mapping[Key, Row]) -> bool:
     """Whether these rows are the ones that have these keys."""
-    if not isinstance(stored, dict) and isinstance(stored, KnowsKeys):
+    if isinstance(stored, KnowsKeys):
         # Numbers are compared, so that no row has to be made.
         return stored.holds(rows)
     return list(map(stored.get, keys)) == rows

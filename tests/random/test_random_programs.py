@@ -1,11 +1,12 @@
 """Random programs mean the same to whence and to DuckDB, NULLs and duplicates included.
 
 The seed is in every failure and in the last line of the test run. WHENCE_RANDOM_SEED gives other programs,
-WHENCE_RANDOM_PROGRAMS more of them.
+WHENCE_RANDOM_PROGRAMS more of them, WHENCE_RANDOM_MAINTAINED more of those whose tables change.
 """
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from random import Random
 
@@ -22,12 +23,26 @@ from tests.random.run_datalog import check_datalog, shown_datalog
 from tests.random.sql_programs import SqlProgram, random_program
 from tests.random.tables import Table
 from tests.random.tally import OUTCOMES, PROGRAMS, seeds
+from whence.engines.local import engine as local_engine
 from whence.errors import UnsupportedError
 
 CHUNK = 100
-SQL, DATALOG, MAINTAINED = PROGRAMS * 3 // 4, PROGRAMS // 4, PROGRAMS // 25
+SQL, DATALOG = PROGRAMS * 3 // 4, PROGRAMS // 4
+MAINTAINED = int(os.environ.get("WHENCE_RANDOM_MAINTAINED", str(PROGRAMS // 25)))
 # The share of programs that one of the systems may refuse.
 FEW = 0.02
+
+
+# From how many rows on everything is kept in columns: always, soon, and as it is without this.
+BORDERS = (0, 6, local_engine.ROWS_IN_COLUMNS)
+
+
+@pytest.fixture(autouse=True)
+def border(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another one for each chunk."""
+    if "start" in request.fixturenames:
+        chunk = request.getfixturevalue("start") // (request.getfixturevalue("stop") - request.getfixturevalue("start"))
+        monkeypatch.setattr(local_engine, "ROWS_IN_COLUMNS", BORDERS[chunk % len(BORDERS)])
 
 
 def chunks(programs: int, size: int = CHUNK) -> list[tuple[int, int]]:

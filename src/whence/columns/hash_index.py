@@ -74,13 +74,16 @@ def gather(rows: Array, numbers: Array, words: Array) -> None:
 
 
 @kernel
-def enter(rows: Array, size: int, identity: Array, heads: Array, links: Array, new: Array, found: Array) -> int:
-    """Find rows, or add them; their numbers come into `found`. Answers how many rows there are then.
+def enter(
+    rows: Array, size: int, identity: Array, heads: Array, links: Array, new: Array, first: int, found: Array
+) -> tuple[int, int]:
+    """Find rows from a first one on, or add them as long as there is room; their numbers come into `found`.
 
-    The index is on the columns of `identity`, which are enough to tell most rows apart.
+    Answers how many rows there are then, and how far it got. The index is on the columns of `identity`, which are
+    enough to tell most rows apart.
     """
     width, length = new.shape
-    for start in range(0, length, AHEAD):
+    for start in range(first, length, AHEAD):
         end = min(start + AHEAD, length)
         touch(rows, identity, heads, new, start, end, found)
         for at in range(start, end):
@@ -89,6 +92,8 @@ def enter(rows: Array, size: int, identity: Array, heads: Array, links: Array, n
             while row != NOTHING and not is_row(rows, row, new, at):
                 row = np.int64(links[row])
             if row == NOTHING:
+                if size == len(rows):
+                    return size, at
                 row = np.int64(size)
                 size += 1
                 for column in range(width):
@@ -96,7 +101,7 @@ def enter(rows: Array, size: int, identity: Array, heads: Array, links: Array, n
                 links[row] = heads[place]
                 heads[place] = row
             found[at] = row
-    return size
+    return size, length
 
 
 @inlined

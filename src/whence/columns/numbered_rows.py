@@ -13,6 +13,8 @@ from whence.model.types import Row
 
 # Rows that there is room for at first.
 LEAST_ROOM = 16
+# And for how many more, at least, where more come.
+LEAST_ENTERED = 1 << 12
 
 
 def as_words(columns: Sequence[Array], length: int) -> Array:
@@ -120,12 +122,17 @@ class NumberedRows:
     def enter(self, words: Array) -> Array:
         """The numbers of rows, which have one from now on."""
         length = words.shape[1]
-        self._make_room(length)
         found = np.empty(length, INTEGER)
-        identity = self._index(self._identity)
-        first = self._size
-        self._size = enter(self._rows, first, identity.columns, identity.heads, identity.links, words, found)
-        self._link(first, identity)
+        done = 0
+        while done < length:
+            if self._size == len(self._rows):
+                # Not for all of them: they may be few that come often.
+                self.make_room(min(length - done, max(self._size, LEAST_ENTERED)))
+            first, identity = self._size, self._index(self._identity)
+            self._size, done = enter(
+                self._rows, first, identity.columns, identity.heads, identity.links, words, done, found
+            )
+            self._link(first, identity)
         return found
 
     def _link(self, first: int, known: HashIndex | None = None) -> None:
@@ -149,7 +156,8 @@ class NumberedRows:
             index = self._indexes[positions] = HashIndex(positions, self._rows, self._size)
         return index
 
-    def _make_room(self, more: int) -> None:
+    def make_room(self, more: int) -> None:
+        """For so many rows that are likely to be new."""
         needed = self._size + more
         if needed > len(self._rows):
             self._resize(max(needed, len(self._rows) + len(self._rows) // 2))

@@ -85,7 +85,7 @@ class ColumnTable(NumberedRows):
         Rows that differ from all others are not looked up. Answers, too, which rows there will be instead.
         """
         length = len(before)
-        self._make_room(length)
+        self.make_room(length)
         self._first = first = self._size
         after, changed = np.empty(length, INTEGER), np.empty(2 * length, INTEGER)
         self._size, total = replace(self._rows, first, self._pending, before, has_row, words, after, changed)

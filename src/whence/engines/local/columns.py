@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -14,6 +15,10 @@ from whence.incremental.store import Store
 from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
+from whence.model.updates import Update
+
+# After a change of so many rows, memory that is free goes back to the system.
+MANY_ROWS = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,14 @@ class Columns:
     def table_store(self, relation: Relation) -> Store:
         """An empty store for a base table."""
         return column_table_store(relation, self.encodings)
+
+    def settle(self, update: Update) -> None:
+        """A change has happened."""
+        if sum(map(len, update.deltas.values())) >= MANY_ROWS:
+            # The C library keeps what arrays of some megabytes leave behind, which can be half of all.
+            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+            if trim is not None:
+                trim(0)
 
     def without(self, gone: frozenset[str]) -> Columns:
         mirrors = {name: each for name, each in self.mirrors.items() if name not in gone}

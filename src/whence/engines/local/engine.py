@@ -162,6 +162,8 @@ class LocalEngine:
         for maintainer, _ in touched:
             maintainer.settle()
         apply_to(self._every_store(), deltas)
+        if self._columns is not None:
+            self._columns.settle(update)
         self._dead = dead_tuples(self._works, self._forests) if self._forests else 0
         return deltas
 

@@ -25,7 +25,9 @@ from whence.model.program import Functions
 from whence.model.terms import Term
 from whence.model.types import Type
 
-# A step whose matches are more than this takes its bindings in parts, so that memory stays bounded.
+# More bindings than this are taken in parts, which stay in the processor's caches from step to step.
+PART = 1 << 16
+# A step whose matches are more than this takes its bindings in smaller parts, so that memory stays bounded.
 MOST_BINDINGS = 1 << 20
 
 
@@ -39,6 +41,9 @@ class Batch:
     @property
     def length(self) -> int:
         return len(self.weights)
+
+    def part(self, start: int, stop: int) -> Batch:
+        return Batch({slot: column[start:stop] for slot, column in self.columns.items()}, self.weights[start:stop])
 
     def at(self, places: Array) -> Batch:
         return Batch({slot: column.take(places) for slot, column in self.columns.items()}, self.weights.take(places))
@@ -140,17 +145,21 @@ class VectorPlan:
         while stack:
             check()
             at, batch = stack.pop()
-            while at < len(self._stages) and batch.length:
+            while batch.length:
+                if batch.length > PART:
+                    stack.append((at, batch.part(PART, batch.length)))
+                    batch = batch.part(0, PART)
+                if at == len(self._stages):
+                    yield batch
+                    break
                 following = self._stages[at](batch, reads_after)
                 if following is None:
                     half = batch.length // 2
-                    stack.append((at, batch.at(np.arange(half, batch.length))))
-                    batch = batch.at(np.arange(half))
+                    stack.append((at, batch.part(half, batch.length)))
+                    batch = batch.part(0, half)
                     continue
                 batch = following
                 at += 1
-            if batch.length:
-                yield batch
 
     def _stage(self, step: Step, needed: set[int]) -> Stage:
         match step:

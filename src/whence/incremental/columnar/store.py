@@ -50,6 +50,7 @@ class ColumnStore(Store):
 
     def _stage(self, delta: Delta) -> ColumnDelta:
         table = self.table
+        table.make_room(len(delta))
         if isinstance(delta, ColumnDelta):
             return table.stage(as_words(delta.encoded, len(delta)), delta.weights)
         if isinstance(delta, ArrowDelta):

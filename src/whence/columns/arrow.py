@@ -41,8 +41,10 @@ class CountedColumns(CountedDelta):
 
     @cached_property
     def totals(self) -> tuple[int, int]:
-        coming = sum([count for count in self.counts if count > 0])
-        return coming, coming - sum(self.counts)
+        total = sum(self.counts)
+        # Mostly all rows come, which is seen at once.
+        coming = total if min(self.counts, default=1) > 0 else sum([count for count in self.counts if count > 0])
+        return coming, coming - total
 
     def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
         return self.value_columns(), self.counts

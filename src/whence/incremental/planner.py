@@ -22,7 +22,7 @@ from whence.model.schema import Column, Relation
 from whence.model.terms import Call, Cast, Term, Variable, Wildcard, variables
 from whence.model.types import DOUBLE, INT, NULL, Type
 from whence.model.types.base import converter, unchanged
-from whence.planning.join_order import Definition, JoinAtom, join_order, key_columns
+from whence.planning.join_order import Definition, JoinAtom, Lookup, as_read, join_order, key_columns
 from whence.planning.statistics import Statistics
 
 # By which columns the rows of a relation can be looked up at no cost.
@@ -39,13 +39,14 @@ def make_plan(
     trigger: int | None = None,
     bound: Sequence[str] = (),
     indexes: Indexes = _no_indexes,
+    lookup: Lookup = as_read,
 ) -> Plan:
     """The plan that starts from the literal of number `trigger`, an atom or a negation; from the best one if None.
 
     The variables in `bound` have values from the start, in the first slots. `indexes` tells what there is to look up
     constants by.
     """
-    return _Planning(rule, statistics, bound, indexes).plan(trigger)
+    return _Planning(rule, statistics, bound, indexes, lookup).plan(trigger)
 
 
 def make_delta_plan(rule: TypedRule, statistics: Statistics, trigger: int) -> Plan:
@@ -71,12 +72,14 @@ class _Planning:
         statistics: Statistics,
         bound: Sequence[str],
         indexes: Indexes = _no_indexes,
+        lookup: Lookup = as_read,
         *,
         changes: bool = False,
     ) -> None:
         self.rule = rule
         self.statistics = statistics
         self.indexes = indexes
+        self.lookup = lookup
         self.types = dict(rule.types)
         # What is still to be placed, by its number in the body; comparisons that atoms leave behind come after.
         self.waiting: dict[int, BodyPart] = dict(rule.parts)
@@ -113,7 +116,8 @@ class _Planning:
         ]
         joins = [self.join_atom(atom) for _, atom in atoms]
         started = bool(self.steps) or bool(self.slots)
-        order = join_order(joins, self.statistics, self.slots.keys(), definitions, is_started=started)
+        bound = self.slots.keys()
+        order = join_order(joins, self.statistics, bound, definitions, is_started=started, lookup=self.lookup)
         return [atoms[at] for at in order]
 
     def join_atom(self, atom: Atom) -> JoinAtom:

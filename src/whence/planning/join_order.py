@@ -7,9 +7,10 @@ cost the same are taken in the order of the text, so that plans stay as they are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import log2
+from typing import NamedTuple, TypeAlias
 
 from whence.model.schema import Relation
 from whence.planning.statistics import VALUES_OF_A_COLUMN, Statistics
@@ -43,6 +44,19 @@ class Definition(NamedTuple):
     needs: frozenset[str]
 
 
+# What it takes to look a row up in a relation of some size, in rows that are read one after the other.
+Lookup: TypeAlias = Callable[[float], float]
+
+
+def as_read(size: float) -> float:  # noqa: ARG001 - the size of a dict does not matter
+    return 1.0
+
+
+def by_distance(size: float) -> float:
+    """Of a larger relation fewer rows are in the processor's caches."""
+    return log2(2 + size)
+
+
 def join_order(
     atoms: Sequence[JoinAtom],
     statistics: Statistics,
@@ -50,11 +64,12 @@ def join_order(
     definitions: Sequence[Definition] = (),
     *,
     is_started: bool = True,
+    lookup: Lookup = as_read,
 ) -> list[int]:
     """The places of the atoms in the order of joining. Unless it `is_started`, the first of them is read through."""
     if len(atoms) < 2:
         return list(range(len(atoms)))
-    joining = _Joining(atoms, _Costs(statistics), definitions)
+    joining = _Joining(atoms, _Costs(statistics), definitions, lookup)
     start = _Join(0, 0.0, (), 1.0, joining.closed(frozenset(bound)), is_started)
     if len(atoms) > COMPARED:
         return joining.step_by_step(start)
@@ -105,10 +120,13 @@ class _Join(NamedTuple):
 
 
 class _Joining:
-    def __init__(self, atoms: Sequence[JoinAtom], costs: _Costs, definitions: Sequence[Definition]) -> None:
+    def __init__(
+        self, atoms: Sequence[JoinAtom], costs: _Costs, definitions: Sequence[Definition], lookup: Lookup
+    ) -> None:
         self._atoms = atoms
         self._costs = costs
         self._definitions = definitions
+        self._lookup = lookup
 
     def cheapest(self, start: _Join) -> list[int]:
         """For every set of atoms the best order of joining them, from the small sets to the large ones."""
@@ -137,7 +155,8 @@ class _Joining:
         known = atom.known(join.bound)
         found = join.rows * self._costs.rows_found(atom.relation, known)
         # At the beginning every row is looked at, also where some of them are dropped at once.
-        looked_at = found if join.is_started else self._costs.rows_found(atom.relation, ())
+        size = self._costs.rows_found(atom.relation, ())
+        looked_at = found * self._lookup(size) if join.is_started else size
         return _Join(
             join.unlinked + (join.is_started and not known),
             # Sums of the same numbers in another order are the same.

@@ -27,6 +27,7 @@ from whence.model.program import Functions
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
+from whence.planning.join_order import by_distance
 from whence.planning.statistics import is_outdated
 
 
@@ -83,7 +84,8 @@ class ColumnRule:
         prepared = self._prepared.get(trigger)
         if prepared is None or is_outdated(prepared.sizes, sizes):
             if trigger is None:
-                plan = make_plan(self._rule, statistics, indexes=lambda name: self._tables[name].indexed)
+                indexes = {name: table.indexed for name, table in self._tables.items()}
+                plan = make_plan(self._rule, statistics, indexes=indexes.__getitem__, lookup=by_distance)
             else:
                 plan = make_delta_plan(self._rule, statistics, trigger)
             terms = VectorTerms(plan, self._functions, self._encodings)

@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import zlib
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -210,4 +211,4 @@ def _read_rows(relation: Relation, data: memoryview) -> CountedRows | None:
         if reader.schema != batch_schema(relation):
             return None
         *columns, counts = (column.combine_chunks() for column in reader.read_all().columns)
-    return CountedRows(ArrowRows(relation, columns), counts.to_pylist())
+    return CountedRows(ArrowRows(relation, columns), array("q", counts.to_numpy().tobytes()))

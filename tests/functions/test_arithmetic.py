@@ -183,7 +183,7 @@ def test_round_goes_half_up(
         (
             "%",
             ((-(2**63), BIGINT), (Decimal("3.31828739E-22"), DecimalType(38, 30))),
-            "has more than 38 digits",
+            "has more than 39 digits",
         ),
         ("-", ((date(2000, 1, 1), DATE), (2**40, BIGINT)), "cannot cast 1099511627776 to INT: it is out of range"),
     ],

@@ -154,6 +154,7 @@ CASES = [
     Case("repeat", (STRING, INT), "repeat($1, $2)", lambda _, n: n is None or abs(n) < 1000),
     same_name("reverse", STRING),
     same_name("instr", STRING, STRING),
+    Case("locate", (STRING, STRING), "instr($2, $1)"),
     Case("startswith", (STRING, STRING), "starts_with($1, $2)"),
     Case("endswith", (STRING, STRING), "ends_with($1, $2)"),
     same_name("contains", STRING, STRING),

@@ -17,8 +17,8 @@ X = Variable("x")
 TYPES = {"x": Typed(INT, True)}
 NAMES = """+ - * / div % = != < <= > >= <=> and or not isnull isnotnull if coalesce nullif in like rlike concat lower
 upper length substring trim ltrim rtrim replace startswith endswith contains left right lpad rpad reverse repeat instr
-abs round floor ceil sqrt power exp ln sign greatest least year month day hour minute second quarter dayofweek date_add
-date_sub datediff add_months add_interval date_trunc array array_contains size element_at"""
+locate abs round floor ceil sqrt power exp ln sign greatest least year month day hour minute second quarter dayofweek
+date_add date_sub datediff add_months add_interval date_trunc array array_contains size element_at"""
 
 
 def number(value: int) -> Constant:

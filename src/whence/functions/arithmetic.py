@@ -19,7 +19,9 @@ from whence.model.types.decimals import CONTEXT, MAX_PRECISION, rescale
 
 # The operators whose result in DECIMAL is not rounded, as long as its type is not too wide.
 EXACT = ("+", "-", "*")
-_TOO_MANY_DIGITS = decimal.Decimal(10) ** MAX_PRECISION
+# Of the quotient that a remainder is found with, as in Spark.
+_QUOTIENT_DIGITS = MAX_PRECISION + 1
+_TOO_MANY_DIGITS = decimal.Decimal(10) ** _QUOTIENT_DIGITS
 
 DecimalRule = Callable[[DecimalType, DecimalType], DecimalType]
 
@@ -103,6 +105,9 @@ def _resolve_divide(call: Call, types: tuple[Type, ...]) -> Resolved:
     if all(is_integer(kind) or kind == NULL for kind in types):
         # An INT divides as exactly as the DOUBLE it would become, and errors show it as it was written.
         return Resolved(DOUBLE, tuple(INT if kind == INT else DOUBLE for kind in types))
+    if types[0] == NULL and is_number(types[1]):
+        # Any other operator, and a division by NULL, takes the type of the DECIMAL.
+        return Resolved(DOUBLE, (DOUBLE, DOUBLE))
     return _numbers(call, types, _quotient_type)
 
 
@@ -213,8 +218,8 @@ def _remainder(resolved: Resolved) -> Callable[..., Any]:
 def _remainder_of_decimals(a: decimal.Decimal, b: decimal.Decimal) -> decimal.Decimal:
     quotient = CONTEXT.divide_int(a, b)
     # Zeros at its end do not count.
-    if abs(quotient) >= _TOO_MANY_DIGITS and len(quotient.normalize(CONTEXT).as_tuple().digits) > MAX_PRECISION:
-        raise EvaluationError(f"the quotient of {infix(a, '%', b)} has more than {MAX_PRECISION} digits")
+    if abs(quotient) >= _TOO_MANY_DIGITS and len(quotient.normalize(CONTEXT).as_tuple().digits) > _QUOTIENT_DIGITS:
+        raise EvaluationError(f"the quotient of {infix(a, '%', b)} has more than {_QUOTIENT_DIGITS} digits")
     return CONTEXT.remainder(a, b)
 
 

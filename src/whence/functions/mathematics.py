@@ -91,6 +91,10 @@ def _resolve_round(call: Call, types: tuple[Type, ...]) -> Resolved:
         raise TypeMismatchError(
             "argument 2 of round() must be a constant integer", span=call.arguments[1].span or call.span
         )
+    if digits not in INT.limits:
+        raise TypeMismatchError(
+            f"argument 2 of round() must be an INT, which {digits} is not", span=call.arguments[1].span or call.span
+        )
     return Resolved(_round_type(kind, digits), (kind, count))
 
 

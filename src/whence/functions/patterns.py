@@ -52,10 +52,16 @@ def _like_pattern(pattern: str, escape: str = "\\") -> re.Pattern[str]:
 def _regular_expression(pattern: str) -> re.Pattern[str]:
     _check_portable(pattern)
     try:
-        return re.compile(pattern, re.ASCII)
+        compiled = re.compile(pattern, re.ASCII)
+        # Before 3.14 Python finds no \B in an empty text, but it finds that there is no \b.
+        return re.compile(_PART.sub(_anywhere, pattern), re.ASCII) if r"\B" in pattern else compiled
     # Repetition counts and nesting beyond what the machine can do are no re.error.
     except (re.error, OverflowError, RecursionError) as error:
         raise EvaluationError(f"{_written(pattern)} is not a regular expression: {error}") from None
+
+
+def _anywhere(part: re.Match[str]) -> str:
+    return r"(?!\b)" if part[0] == r"\B" else part[0]
 
 
 def _written(pattern: str) -> str:

@@ -25,7 +25,7 @@ from whence.functions.resolve import (
     takes,
     title,
 )
-from whence.functions.widening import common_type
+from whence.functions.widening import common_type, is_integer
 from whence.model.terms import Call
 from whence.model.types import BOOLEAN, INT, NULL, STRING, ArrayType, Type, Value
 
@@ -52,9 +52,10 @@ def _resolve_contains(call: Call, types: tuple[Type, ...]) -> Resolved:
     array = accept(call, 0, ARRAY, types[0])
     element = _element_type((array,))
     common = common_type((element, types[1]))
-    if common is None or types[1] == NULL:
+    if common is None or NULL in types:
+        place = "a NULL" if types[0] == NULL else f"an {array}"
         raise TypeMismatchError(
-            f"array_contains() looks for a {types[1]} in an {array}",
+            f"array_contains() looks for a {types[1]} in {place}",
             span=call.arguments[1].span or call.span,
             hint=cast_hint(call.arguments[1], element),
         )
@@ -83,11 +84,14 @@ def _element_at(array: tuple[Value, ...], position: int) -> Value:
     )
 
 
+# Spark takes a NULL for other counts, but not for a place in an array.
+_PLACE = Parameter(COUNT.description, lambda given: INT if is_integer(given) else None, INT)
+
 ARRAYS = (
     Builtin("array", _resolve_array, plain(_array), strict=False, nullable=never),
     Builtin("array_contains", _resolve_contains, plain(_array_contains), nullable=always),
     Builtin("size", takes(ARRAY, returns=INT), plain(len)),
-    Builtin("element_at", takes(ARRAY, COUNT, returns=_element_type), plain(_element_at), nullable=always),
+    Builtin("element_at", takes(ARRAY, _PLACE, returns=_element_type), plain(_element_at), nullable=always),
 )
 
 
@@ -203,6 +207,10 @@ def _instr(text: str, part: str) -> int:
     return text.find(part) + 1
 
 
+def _locate(part: str, text: str) -> int:
+    return text.find(part) + 1
+
+
 STRINGS = (
     Builtin("concat", _resolve_concat, _concat, strict=False),
     Builtin("lower", takes(TEXT, returns=STRING), plain(str.lower)),
@@ -224,6 +232,8 @@ STRINGS = (
         plain(lambda sequence: sequence[::-1]),
     ),
     Builtin("instr", takes(TEXT, TEXT, returns=INT), plain(_instr)),
+    # What position(part IN text) means; not instr() the other way round, since the part is evaluated first.
+    Builtin("locate", takes(TEXT, TEXT, returns=INT), plain(_locate)),
     Builtin("startswith", takes(TEXT, TEXT, returns=BOOLEAN), plain(str.startswith)),
     Builtin("endswith", takes(TEXT, TEXT, returns=BOOLEAN), plain(str.endswith)),
     Builtin("contains", takes(TEXT, TEXT, returns=BOOLEAN), plain(operator.contains)),

@@ -166,7 +166,13 @@ class FactStrategy(LiveDerivations[Fact, Group, StoredDerivation], Strategy[Fact
         is_kept = self._kept[matcher.number]
         bests = self._rules.bests.get(matcher.relation)
         derived: list[Row] = []
+        # Most matches of a rule that joins a relation with itself derive what is there, which needs no more of them.
+        proved = self._records.facts[matcher.relation] if bests is None and not is_kept else {}
         for found in matches:
+            there = proved.get(found.head)
+            if there is not None and there.visible:
+                derived.append(found.head)
+                continue
             body = self.body(matcher, found)
             if not is_kept and not all(fact.visible for fact in body):
                 # What comes back will find it again.

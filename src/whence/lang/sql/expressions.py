@@ -339,7 +339,7 @@ def _trim(node: Any, sub: Sub, span: Span | None) -> Term:
 
 
 def _position(node: Any, sub: Sub, span: Span | None) -> Term:
-    return Call("instr", (sub(node.this), sub(node.args["substr"])), span=span)
+    return Call("locate", (sub(node.args["substr"]), sub(node.this)), span=span)
 
 
 _SPECIAL: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {

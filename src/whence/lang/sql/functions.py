@@ -136,7 +136,6 @@ INSTEAD = {
     "equal_null": "x <=> y",
     "concat_ws": "concat(s, ', ', t)",
     "btrim": "trim(s)",
-    "locate": "instr(s, t)",
     "log10": "ln(x) / ln(10)",
     "log2": "ln(x) / ln(2)",
     "log1p": "ln(1 + x)",

@@ -19,7 +19,20 @@ _OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT POSITION SUBSTR SUBSTR
 Made = TypeVar("Made", bound=exp.Expr)
 # What the parser says of a dot, and what does not follow NOT.
 _DOT = "Required keyword"
-_NOT_AFTER_NOT = {TokenType.IS, TokenType.NULL, TokenType.ISNULL, TokenType.NOTNULL}
+_NOT_AFTER_NOT = {TokenType.IS, TokenType.NULL}
+# What sqlglot knows as words of other systems.
+_NO_KEYWORDS = ("ISNULL", "NOTNULL")
+# Words that begin a statement, or stand in one that is no query, and are names in a query.
+_NAMES = {
+    TokenType.ALTER,
+    TokenType.DROP,
+    TokenType.GRANT,
+    TokenType.INSERT,
+    TokenType.REVOKE,
+    TokenType.ROLLBACK,
+    TokenType.SERDE_PROPERTIES,
+    TokenType.UNCACHE,
+}
 
 
 class Plus(exp.Unary):
@@ -27,13 +40,17 @@ class Plus(exp.Unary):
 
 
 class OperatorParser(SparkParser):
-    """Spark's operators as Spark binds them. It stops at the caller's deadline: some texts make it try a place
-    again and again.
+    """Spark's operators as Spark binds them, and its names.
+
+    It stops at the caller's deadline: some texts make it try a place again and again.
     """
 
     # || binds as + and - do, and comparisons bind alike, all from the left.
     TERM: ClassVar[dict[Any, Any]] = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
     COMPARISON: ClassVar[dict[Any, Any]] = {**SparkParser.COMPARISON, **SparkParser.EQUALITY}
+    ID_VAR_TOKENS: ClassVar[set[Any]] = SparkParser.ID_VAR_TOKENS | _NAMES
+    ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.ALIAS_TOKENS | _NAMES
+    TABLE_ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.TABLE_ALIAS_TOKENS | _NAMES
 
     def _parse_bitwise(self) -> exp.Expr | None:
         """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""
@@ -68,7 +85,10 @@ class ZonelessSpark(Spark):
     """Spark SQL in which TIMESTAMP has no zone, so that it can be told from the types that have one."""
 
     class Tokenizer(Spark.Tokenizer):
-        KEYWORDS: ClassVar[dict[str, Any]] = {**Spark.Tokenizer.KEYWORDS, "TIMESTAMP": TokenType.TIMESTAMP}
+        KEYWORDS: ClassVar[dict[str, Any]] = {
+            **{word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if word not in _NO_KEYWORDS},
+            "TIMESTAMP": TokenType.TIMESTAMP,
+        }
 
     class Generator(SparkGenerator):
         TYPE_MAPPING: ClassVar[dict[Any, str]] = {
@@ -117,10 +137,10 @@ class SparkSql(ZonelessSpark):
             return super()._parse_primary()
 
         def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
-            """NOT stands before IN, LIKE and the like, but within IS NOT NULL, which has no short forms."""
+            """NOT stands before IN, LIKE and the like, but within IS NOT NULL."""
             this = this or self._parse_bitwise()
             is_before = self._curr.token_type is TokenType.NOT and self._next.token_type in _NOT_AFTER_NOT
-            if is_before or self._curr.token_type in (TokenType.ISNULL, TokenType.NOTNULL):
+            if is_before:
                 self.raise_error("Invalid expression", self._curr)
             return super()._parse_range(this, parse_is)
 

@@ -41,6 +41,7 @@ _BEFORE_ITEM = {
 }
 _QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM}
 _AFTER_AS = {*_QUERY_START, TokenType.L_PAREN}
+_AFTER_INSERT = (TokenType.INTO, TokenType.OVERWRITE)
 # Words that something has to follow, by what stands before them where that matters: SELECT a DIV, count(* EXCEPT).
 _VALUE_ENDS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN)
 _NEED_MORE = {TokenType.ON, TokenType.USING, TokenType.NATURAL, TokenType.COLLATE}
@@ -109,7 +110,7 @@ def check_commas(tokens: Sequence[Token], source: SourceText) -> None:
         is_query = then is not None and then.token_type in _AFTER_AS
         if before is TokenType.R_PAREN and next_type is TokenType.L_PAREN and not is_query:
             raise ParseError("a comma is missing between ')' and '('", span=place_of(token, source))
-        if before is TokenType.INSERT and next_type not in (TokenType.INTO, TokenType.OVERWRITE):
+        if token is tokens[0] and before is TokenType.INSERT and next_type not in _AFTER_INSERT:
             raise ParseError("INTO is missing after INSERT", span=place_of(token, source))
 
 

@@ -260,6 +260,7 @@ FUNCTIONS: dict[str, Builder] = {
     "replace": spark_function(F.replace),
     "reverse": spark_function(F.reverse),
     "instr": spark_function(F.instr),
+    "locate": spark_function(F.position),
     "startswith": spark_function(F.startswith),
     "endswith": spark_function(F.endswith),
     "contains": spark_function(F.contains),

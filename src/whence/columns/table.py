@@ -128,7 +128,7 @@ class ColumnTable(NumberedRows):
 
     def pack(self) -> Array:
         """Remove rows that are gone. Answers the new number of each row, NOTHING for those. Nothing is staged."""
-        kept = np.flatnonzero(self._counts[: self._size])
+        kept = self.counted()
         numbers = np.full(self._size, NOTHING, INTEGER)
         numbers[kept] = np.arange(len(kept))
         self._keep(kept)
@@ -171,6 +171,10 @@ class ColumnTable(NumberedRows):
         if is_after:
             counts = counts + self._pending[: self._size]
         return np.flatnonzero(counts > 0 if self.is_set else counts)
+
+    def counted(self) -> Array:
+        """The numbers of all rows that have a count, which in a bag that may owe rows can be negative."""
+        return self._counts[: self._size].nonzero()[0]
 
     # Lookups.
 

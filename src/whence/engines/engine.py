@@ -191,6 +191,10 @@ class Work(Protocol):
     def elapsed(self) -> float:
         """In seconds."""
 
+    @property
+    def is_recomputed(self) -> bool:
+        """Whether it was computed again, because that took less than following the change."""
+
 
 class MaintenancePlan(Protocol):
     """How a component is kept up to date."""

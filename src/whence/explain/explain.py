@@ -153,6 +153,7 @@ class ComponentExplanation:
         return (
             f"last commit: {amount(work.rows_in, 'row')} in, {amount(work.rows_out, 'row')} out, "
             f"{milliseconds(work.elapsed)}"
+            f"{', computed again: more rows changed than are left' if work.is_recomputed else ''}"
         )
 
     def _flags(self) -> Iterator[str]:

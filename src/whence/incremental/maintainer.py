@@ -18,6 +18,9 @@ class Maintainer(Protocol):
     While `apply` runs, the stores of all relations that the component reads still hold the rows from before.
     """
 
+    has_recomputed: bool = False
+    """Whether the last `apply` computed everything again, because that took less than following the change."""
+
     def build(self) -> Mapping[str, Delta]:
         """The component's relations from scratch, over what the stores hold now; called once, before anything else."""
 

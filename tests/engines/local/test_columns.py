@@ -15,11 +15,12 @@ import pytest
 import whence
 from tests.engines.local.counting_programs import Generator, random_delta
 from whence.analysis.analyze import Analysis
+from whence.columns import numbered_rows
 from whence.database.database import Database
 from whence.engines.local import engine as local_engine
 from whence.engines.local.engine import LocalEngine
 from whence.engines.reference.evaluate import NO_FUNCTIONS, evaluate
-from whence.incremental.columnar import pipeline, value_folds
+from whence.incremental.columnar import counting, pipeline, value_folds
 from whence.incremental.columnar.store import ColumnStore
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
@@ -90,9 +91,18 @@ def test_counts_are_those_of_recomputation(seed: int) -> None:
 
 
 @pytest.mark.usefixtures("border")
+@pytest.mark.parametrize("seed", range(500, 530))
+def test_what_is_computed_again(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "LEAST_RECOMPUTED", 0)
+    play(Random(seed))
+
+
+@pytest.mark.usefixtures("border")
 @pytest.mark.parametrize("seed", range(1_000, 1_020))
 def test_what_is_handled_in_parts(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "MOST_BINDINGS", 2)
+    monkeypatch.setattr(pipeline, "PART", 3)
+    monkeypatch.setattr(numbered_rows, "LEAST_ENTERED", 1)
     monkeypatch.setattr(value_folds, "LARGE_GROUP", 2)
     play(Random(seed))
 
@@ -228,3 +238,21 @@ def test_components_say_what_keeps_them_in_rows(monkeypatch: pytest.MonkeyPatch)
     assert "row by row because of max of STRING" in str(db.explain("v"))
     db.execute("CREATE VIEW w AS SELECT count(*) AS n FROM t")
     assert "row by row" not in str(db.explain("w"))
+
+
+def test_what_is_left_is_computed_again_where_that_is_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_engine, "ROWS_IN_COLUMNS", 0)
+    db = whence.connect()
+    db.execute(SHOP)
+    rows = random_items(Random(5), 3_000)
+    db.insert("item", rows)
+    said = "computed again: more rows changed than are left"
+    db.delete("item", rows[:900])
+    assert said not in str(db.explain("sold", analyze=True))
+    db.delete("item", rows[900:2_700])
+    assert said in str(db.explain("sold", analyze=True))
+    twin = whence.connect(engine="reference")
+    twin.execute(SHOP)
+    twin.insert("item", rows[2_700:])
+    for name in ("item", "sold", "spent", "missing", "dear"):
+        assert Counter(tuples(db, name)) == Counter(tuples(twin, name)), name

@@ -25,6 +25,8 @@ class ComponentWork(NamedTuple):
     elapsed: float
     # How many rows it was built from, where it was new.
     stored: int = 0
+    # Whether it was computed again, because that took less than following the change.
+    is_recomputed: bool = False
 
     @property
     def rows_in(self) -> int:
@@ -99,7 +101,9 @@ class Propagation:
                     started = time.perf_counter()
                     touched.append((view.maintainer, inputs))
                     outputs = view.maintainer.apply(inputs)
-                    works[view.relations] = ComponentWork(inputs, outputs, time.perf_counter() - started)
+                    elapsed = time.perf_counter() - started
+                    again = view.maintainer.has_recomputed
+                    works[view.relations] = ComponentWork(inputs, outputs, elapsed, is_recomputed=again)
                     deltas.update(outputs)
                     for name in outputs:
                         for reader in self.readers.get(name, ()):

@@ -4,6 +4,8 @@
 
 A rule whose literals change has a summand for each of them. It begins with the literal's change, reads the changed
 literals before it as they will be, and those after it as they were.
+
+Where more changes than is left, the view is computed again from what is left, and what differs has changed.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ from whence.model.types import Row
 from whence.model.updates import Delta
 from whence.planning.join_order import by_distance
 from whence.planning.statistics import is_outdated
+
+# Fewer rows are always followed.
+LEAST_RECOMPUTED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +67,18 @@ class ColumnRule:
         for trigger in (None, *self._reads):
             self._plan_for(trigger)
 
-    def build(self) -> None:
-        """Gives the view all bindings over what the tables hold."""
+    def build(self, *, is_after: bool = False) -> None:
+        """Gives the view all bindings over what the tables hold, or will hold after the change that is staged."""
         prepared = self._plan_for(None)
-        for batch in prepared.plan.run(ONE, {}):
+        for batch in prepared.plan.run(ONE, dict.fromkeys(self._reads, is_after)):
             prepared.take(batch)
+
+    def cost(self, deltas: Mapping[str, ColumnDelta]) -> tuple[int, int]:
+        """How many rows are read by following changes, and how many by computing everything again."""
+        changed = [deltas[name] for name in self._reads.values() if name in deltas]
+        followed = sum(map(len, changed))
+        left = sum(self._tables[name].present for name in self._reads.values())
+        return followed, left + sum(int(delta.weights.sum()) for delta in changed)
 
     def apply(self, deltas: Mapping[str, ColumnDelta]) -> None:
         """Gives the view the bindings that come and go. The deltas are staged in their tables."""
@@ -109,6 +121,7 @@ class ColumnCounting(Maintainer):
     ) -> None:
         """Raises NotInColumnsError for rules that have to be followed otherwise."""
         (self._name,) = component.relations
+        self.has_recomputed = False
         relation = relations[self._name]
         self._stores = {name: stores[name] for name in component.reads}
         self._view: ColumnView = (
@@ -132,11 +145,24 @@ class ColumnCounting(Maintainer):
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         staged = {name: self._stores[name].stage(delta) for name, delta in deltas.items() if delta}
-        self._view.begin()
-        for rule in self._rules:
-            rule.apply(staged)
+        self.has_recomputed = self._is_cheaper_again(staged)
+        if self.has_recomputed:
+            self._view.restart()
+            for rule in self._rules:
+                rule.build(is_after=True)
+        else:
+            self._view.begin()
+            for rule in self._rules:
+                rule.apply(staged)
         delta = self._view.change()
         return {self._name: delta} if delta else {}
+
+    def _is_cheaper_again(self, staged: Mapping[str, ColumnDelta]) -> bool:
+        """Whether more rows change than would have to be read, those of the view included."""
+        if sum(map(len, staged.values())) < LEAST_RECOMPUTED:
+            return False
+        followed, again = map(sum, zip(*(rule.cost(staged) for rule in self._rules), strict=True))
+        return followed > again + self._view.table.present
 
     def settle(self) -> None:
         self._view.settle()

@@ -74,6 +74,10 @@ class ColumnFold:
     def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:
         add_counts(state, self.at, groups, weights, self._given.is_null(values))
 
+    def restart(self, state: Array) -> None:
+        """All values come again."""
+        state[:, self.at : self.at + self.words] = 0
+
     def change(self, state: Array) -> None:
         """All values are added: bring up to date what was put off till now."""
 
@@ -169,6 +173,10 @@ class DoubleFold(ColumnFold):
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - others have numbers of groups
         self._sums = resized(self._sums, chosen, room)
+
+    def restart(self, state: Array) -> None:
+        super().restart(state)
+        self._sums[:] = 0
 
     def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:
         if self._exponent == NARROW_EXPONENT and not fits_range(values, NARROW_EXPONENT, NARROW_WORDS):

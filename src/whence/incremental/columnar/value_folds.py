@@ -36,6 +36,12 @@ class GroupValues:
             groups, weights, values = groups[there], weights[there], values[there]
         self._added.append((groups, values, weights))
 
+    def restart(self) -> None:
+        """All values come again: what is different then is all that changes."""
+        rows = self.table.live()
+        groups, values = self.table.columns(rows)
+        self._added.append((groups, values, -self.table.multiplicities(rows)))
+
     def change(self) -> ColumnDelta:
         """The values that come to be there, and those that are there no more."""
         added, self._added = self._added, []
@@ -88,6 +94,9 @@ class DistinctFold(ColumnFold):
     def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:  # noqa: ARG002 - it is added later
         self._values.add(groups, weights, values)
 
+    def restart(self, state: Array) -> None:  # noqa: ARG002 - it stays until the values differ
+        self._values.restart()
+
     def change(self, state: Array) -> None:
         delta = self._values.change()
         self._inner.add(state, delta.encoded[0], delta.weights, delta.encoded[1])
@@ -139,6 +148,9 @@ class ExtremeFold(ColumnFold):
         if self._has_outliers and len(values) and values.max() >= OUTLIER:
             raise NotInColumnsError(f"{self.function} of numbers with more than 18 digits")
         self._values.add(groups, weights, values)
+
+    def restart(self, state: Array) -> None:  # noqa: ARG002 - it stays until the values differ
+        self._values.restart()
 
     def change(self, state: Array) -> None:
         delta = self._values.change()

@@ -40,6 +40,9 @@ class ColumnView(Protocol):
     def begin(self) -> None:
         """From now on bindings are taken."""
 
+    def restart(self) -> None:
+        """In place of `begin`: all bindings come again, and those taken before count no more."""
+
     def change(self) -> ColumnDelta:
         """What the bindings taken since `begin` change in the view. It is staged in the table."""
 
@@ -77,6 +80,10 @@ class ColumnTally:
 
     def begin(self) -> None:
         self._taken = []
+
+    def restart(self) -> None:
+        rows = self.table.counted()
+        self._taken = [(self.table.columns(rows), -self.table.multiplicities(rows))]
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
@@ -160,6 +167,14 @@ class ColumnGroups:
         if not self._plain:
             # Without group terms there is one group, even of nothing.
             self._save(self._numbers([], 1))
+
+    def restart(self) -> None:
+        self.begin()
+        size = self._keys.size
+        self._save(np.arange(size))
+        self._state[:size, BINDINGS] = 0
+        for fold in self._kept:
+            fold.restart(self._state)
 
     def change(self) -> ColumnDelta:
         touched, state = self._touched, self._state

@@ -30,6 +30,8 @@ class Recompute:
     """
 
     reason: str | None = None
+    # It never does anything else, which is no choice.
+    has_recomputed = False
 
     def __init__(
         self,

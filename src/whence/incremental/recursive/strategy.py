@@ -33,6 +33,8 @@ class Strategy(Fixpoint[R, G]):
     Where the strategy does not apply, the component is recomputed after every change, and `reason` says why.
     """
 
+    has_recomputed = False
+
     def __init__(
         self,
         component: Component,

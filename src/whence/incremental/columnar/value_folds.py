@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
-from whence.columns.encoding import FLOATING, INTEGER, OUTLIER, Array, Encoding, Encodings
+from whence.columns.encoding import FLOATING, INTEGER, OUTLIER, Array, DictionaryEncoding, Encoding, Encodings
 from whence.columns.numbered_rows import as_words
 from whence.columns.table import ColumnTable
 from whence.incremental.aggregates import TypedAggregate
@@ -250,3 +250,35 @@ class ExtremeFold(ColumnFold):
     def undo(self) -> None:
         self._values.undo()
         self._moved, self._came, self._found = {}, [], {}
+
+
+class TextExtremeFold(ExtremeFold):
+    """min or max of texts. Their numbers are in no order, so those that meet in a change are sorted."""
+
+    def change(self, state: Array) -> None:
+        delta = self._values.change()
+        counts, best = state[:, self.at], state[:, self.at + 1]
+        changed, values = delta.encoded
+        coming = delta.weights > 0
+        before = np.unique(changed[coming])
+        before = before[counts[before] > 0]
+        lost = np.unique(changed[~coming & (values == best[changed])])
+        np.add.at(counts, changed, delta.weights)
+        self._choose(best, np.concatenate([changed[coming], before]), np.concatenate([values[coming], best[before]]))
+        lost = lost[counts[lost] > 0]
+        matches = self._values.table.probe((0,), [lost], len(lost), is_after=True)
+        assert matches is not None
+        self._choose(best, lost[matches.keys], self._values.table.column(1, matches.rows))
+
+    def _choose(self, best: Array, groups: Array, values: Array) -> None:
+        """The best of the values that are listed for each group."""
+        if not len(groups):
+            return
+        assert isinstance(self._given, DictionaryEncoding)
+        different, places = np.unique(values, return_inverse=True)
+        texts: list[Any] = self._given.decode(different)
+        ranks = np.empty(len(texts), INTEGER)
+        ranks[sorted(range(len(texts)), key=texts.__getitem__, reverse=self._sign < 0)] = np.arange(len(texts))
+        order = np.lexsort((ranks[places], groups))
+        first = order[np.flatnonzero(np.diff(groups[order], prepend=-1))]
+        best[groups[first]] = values[first]

@@ -18,10 +18,10 @@ from whence.columns.table import FEW_GONE, ColumnTable
 from whence.incremental.aggregates import TypedAggregate
 from whence.incremental.columnar.folds import ColumnFold, linear_fold, resized
 from whence.incremental.columnar.pipeline import Batch, VectorTerms
-from whence.incremental.columnar.value_folds import DistinctFold, ExtremeFold
+from whence.incremental.columnar.value_folds import DistinctFold, ExtremeFold, TextExtremeFold
 from whence.model.schema import Relation
 from whence.model.terms import Aggregate, Constant, Term
-from whence.model.types import NULL, Type
+from whence.model.types import NULL, STRING, Type
 
 # Takes a batch of bindings.
 Take: TypeAlias = Callable[[Batch], None]
@@ -254,8 +254,9 @@ def _fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int
     """Raises NotInColumnsError for an aggregate that has to be kept row by row."""
     if aggregate.function in ("min", "max"):
         assert aggregate.input is not None
-        encoding = encodings.of(aggregate.input)
-        if isinstance(encoding, DictionaryEncoding):
+        if not isinstance(encodings.of(aggregate.input), DictionaryEncoding):
+            return ExtremeFold(aggregate, encodings, column, at)
+        if aggregate.input != STRING:
             raise NotInColumnsError(f"{aggregate.function} of {aggregate.input}")
-        return ExtremeFold(aggregate, encodings, column, at)
+        return TextExtremeFold(aggregate, encodings, column, at)
     return (DistinctFold if aggregate.distinct else linear_fold)(aggregate, encodings, column, at)

@@ -1,13 +1,21 @@
-"""A change in columns: rows and how often they come or go, read as tuples only where somebody asks for them."""
+"""A change in columns: rows and how often they come or go, read as tuples or as Arrow only where somebody asks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
-from whence.columns.encoding import Array, Encoding
-from whence.model.types import Row, Value
-from whence.model.updates import CountedDelta
+import numpy as np
+
+from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
+from whence.columns.encoding import INTEGER, Array, Encoding
+from whence.columns.order import in_order
+from whence.model.types import ArrayType, Row, Value
+from whence.model.updates import CountedDelta, Delta
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class ColumnDelta(CountedDelta):
@@ -41,3 +49,48 @@ class ColumnDelta(CountedDelta):
         columns, weights = self.columns()
         rows = zip(*columns, strict=True) if columns else iter([()] * len(weights))
         return dict(zip(rows, weights, strict=True))
+
+
+class ArrowChange(NamedTuple):
+    """Rows, and how often each of them comes or goes."""
+
+    arrays: Sequence[pa.Array]
+    weights: Array
+
+
+def arrow_change(delta: Delta) -> ArrowChange | None:
+    """A change that is kept in columns, each row once and in the order of the change; None for one that is not."""
+    if isinstance(delta, ColumnDelta):
+        arrays = [each.to_arrow(column) for each, column in zip(delta.encodings, delta.encoded, strict=True)]
+        return ArrowChange(arrays, delta.weights)
+    if isinstance(delta, ArrowDelta):
+        delta = delta.counted
+    return ArrowChange(delta.rows.arrays, np.array(delta.counts, INTEGER)) if isinstance(delta, CountedRows) else None
+
+
+def sorted_change(delta: Delta) -> ArrowChange | None:
+    """The same in the order of the rows; None also for what has to be sorted row by row."""
+    if isinstance(delta, ColumnDelta):
+        order = in_order(delta.encodings, delta.encoded, len(delta))
+        arrays = [each.to_arrow(column[order]) for each, column in zip(delta.encodings, delta.encoded, strict=True)]
+        return ArrowChange(arrays, delta.weights[order])
+    if isinstance(delta, ArrowDelta):
+        return _sorted(delta.rows, np.full(len(delta), delta.weight, INTEGER))
+    if isinstance(delta, CountedRows):
+        return _sorted(delta.rows, np.array(delta.counts, INTEGER))
+    return None
+
+
+def _sorted(rows: ArrowRows, weights: Array) -> ArrowChange | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if any(isinstance(column.type, ArrayType) for column in rows.relation.columns):
+        return None
+    keys: list[pa.Array] = []
+    for array in rows.arrays:
+        # NULL comes first.
+        keys += [array.is_valid(), array] if array.null_count else [array]
+    names = [str(at) for at in range(len(keys))]
+    order = pc.sort_indices(pa.Table.from_arrays(keys, names), [(name, "ascending") for name in names])
+    return ArrowChange([array.take(order) for array in rows.arrays], weights[order.to_numpy()])

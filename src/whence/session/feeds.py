@@ -52,7 +52,7 @@ def _in_columns(relation: Relation, entry: Entry) -> pa.Table | None:
     import numpy as np
     import pyarrow as pa
 
-    from whence.columns.changes import sorted_change
+    from whence.columns.delta import sorted_change
 
     found = sorted_change(delta)
     if found is None:

@@ -24,6 +24,7 @@ from whence.storage.sqlite import checkpoint
 from whence.storage.sqlite.rows import RowTable
 
 FLIPS = int(os.environ.get("WHENCE_FLIPS", "60"))
+KILLS = int(os.environ.get("WHENCE_KILLS", "4"))
 FILE = "whence.db-columns-1"
 ROWS = pa.table(
     {
@@ -271,7 +272,7 @@ def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     chance = random.Random(seed)
     state, version = tmp_path / "state", 0
     with whence.connect() as twin:
-        for _ in range(4):
+        for _ in range(KILLS):
             command = [sys.executable, "-c", VICTIM, str(state)]
             with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
                 assert victim.stdout is not None

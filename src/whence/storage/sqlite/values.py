@@ -132,7 +132,7 @@ def _checksum(data: bytes | memoryview, place: object) -> bytes:
 def _arrays(delta: Delta, schema: pa.Schema) -> list[pa.Array]:
     if isinstance(delta, CountedDelta):
         # Small databases need no numpy.
-        from whence.columns.changes import arrow_change
+        from whence.columns.delta import arrow_change
 
         found = arrow_change(delta)
         if found is not None:

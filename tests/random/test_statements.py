@@ -1,4 +1,4 @@
-"""Random DELETE ... WHERE and INSERT ... SELECT take and bring the same rows on the local engine as on the reference
+"""Random DELETE, UPDATE and INSERT ... SELECT take and bring the same rows on the local engine as on the reference
 engine, and the answer to their queries leaves no trace.
 """
 
@@ -20,9 +20,9 @@ from tests.random.tables import Table, literal
 from tests.random.tally import seeds
 from whence.incremental.store import LazyStore
 from whence.lang.sql.parse import parse_sql
-from whence.model.program import DeleteWhere, InsertQuery
+from whence.model.program import ChangeRows, DeleteWhere, InsertQuery
 from whence.model.types import Row, Value
-from whence.session.statements import _answer
+from whence.session.answers import answer
 
 PROGRAMS, CHUNK, STATEMENTS = 80, 20, 6
 
@@ -55,10 +55,10 @@ class Twins:
         """The rows of the statement's query, which only looks."""
         try:
             (statement,) = parse_sql(text, db.catalog())
-            assert isinstance(statement, DeleteWhere | InsertQuery)
+            assert isinstance(statement, ChangeRows | DeleteWhere | InsertQuery)
             before = kept(db)
             try:
-                return dict(_answer(db._session, statement.query))
+                return dict(answer(db._session, statement.query))
             finally:
                 assert kept(db) == before
         except whence.WhenceError as error:
@@ -95,19 +95,37 @@ class Statements:
 
     def make(self) -> str:
         table = self.rng.choice(self.tables)
-        return self.delete(table) if self.rng.random() < 0.6 else self.insert(table)
+        kind = self.rng.choices((self.delete, self.update, self.insert), (2, 3, 3))[0]
+        return kind(table)
 
     def delete(self, table: Table) -> str:
+        return f"DELETE FROM {table.name} WHERE {self.condition(table)}"
+
+    def update(self, table: Table) -> str:
+        chosen = self.rng.sample(table.columns, self.rng.randint(1, len(table.columns)))
+        if self.rng.random() < 0.7:
+            chosen = [column for column in chosen if column.name not in table.key] or chosen
+        # The expression's own type may be wider.
+        expressions = self.expressions(table)
+        values = [
+            f"{c.name} = CAST({expressions.make(kind_of(c.type), self.rng.choice((0, 1, 2)))} AS {c.type})"
+            for c in chosen
+        ]
+        return f"UPDATE {table.name} SET {', '.join(values)} WHERE {self.condition(table)}"
+
+    def condition(self, table: Table) -> str:
         if self.rng.random() < 0.3 and table.rows:
             row = self.rng.choice(table.rows)
             by = self.rng.sample(range(len(row)), self.rng.randint(1, len(row)))
             if table.key and self.rng.random() < 0.7:
                 by = [at for at, column in enumerate(table.columns) if column.name in table.key]
             texts = [f"{table.columns[at].name} = {_constant(row[at], table.columns[at].type)}" for at in by]
-            return f"DELETE FROM {table.name} WHERE {' AND '.join(texts)}"
+            return " AND ".join(texts)
+        return self.expressions(table).condition(self.rng.choice((1, 2, 3)))
+
+    def expressions(self, table: Table) -> Expressions:
         scope = [Ref(f"{table.name}.{c.name}", kind_of(c.type), plain=True) for c in table.columns]
-        condition = Expressions(self.rng, scope, self.queries.subquery).condition(self.rng.choice((1, 2, 3)))
-        return f"DELETE FROM {table.name} WHERE {condition}"
+        return Expressions(self.rng, scope, self.queries.subquery)
 
     def insert(self, table: Table) -> str:
         query = self.queries.query(self.rng.choice((1, 2)), Demand([kind_of(c.type) for c in table.columns]))

@@ -1,4 +1,4 @@
-"""DELETE with a condition and INSERT of a query: the driver takes few rows, and the cluster many."""
+"""DELETE and UPDATE with a condition and INSERT of a query: the driver takes few rows, and the cluster many."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ VIEW = "CREATE VIEW sums AS SELECT a, count(*) AS n, sum(b) AS total FROM item G
 STATEMENTS = (
     "INSERT INTO picked SELECT a, b FROM item WHERE b % 3 = 0",
     "DELETE FROM item WHERE a IN (SELECT a FROM sums WHERE n > 3) AND b > 30",
+    "UPDATE item SET b = b + 200 WHERE a = 'y' AND b < 30",
     "INSERT INTO item SELECT a, b + 1000 FROM picked",
+    "UPDATE picked SET a = (SELECT max(a) FROM sums), b = b - 1 WHERE b IN (SELECT b FROM item)",
     "DELETE FROM item",
 )
 NOTHING_IN_THE_DRIVER = Paging(whole=0, delta=0)
@@ -56,9 +58,12 @@ def test_large_answers_stay_on_the_cluster(spark: SparkSession, monkeypatch: pyt
 
         monkeypatch.setattr(FrameDelta, "_rows", property(collected))
         inserted = db.execute("INSERT INTO picked SELECT a, b FROM item WHERE b = 1")
+        updated = db.execute("UPDATE item SET b = 5 WHERE b > 4")
         deleted = db.execute("DELETE FROM item WHERE b > 1")
         assert inserted is not None
         assert deleted is not None
+        assert updated is not None
+        assert updated.inserted == updated.deleted == {"item": 4285}
         assert inserted.inserted == {"picked": 4286}
         assert deleted.deleted == {"item": 21428}
         assert db.query("SELECT count(*) AS n FROM item").to_pydict() == {"n": [8572]}
@@ -73,6 +78,10 @@ def test_a_failing_statement_changes_nothing(spark: SparkSession) -> None:
             db.execute("DELETE FROM item WHERE 1 / (b - 2) > 0")
         with pytest.raises(whence.DataError, match="key"):
             db.execute("INSERT INTO picked SELECT a, 1 FROM item")
+        with pytest.raises(whence.DataError, match="key"):
+            db.execute("UPDATE item SET b = 7, a = 'z'")
+        with pytest.raises(whence.DataError, match="takes no NULL"):
+            db.execute("UPDATE item SET b = NULL")
         assert (db.rows("item"), db.rows("picked"), db.version) == ({("x", 1), ("y", 2)}, set(), before)
 
 

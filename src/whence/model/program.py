@@ -113,7 +113,25 @@ class DeleteWhere(Located):
     query: Program
 
 
-Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere
+@dataclass(frozen=True, slots=True)
+class RowAction(Located):
+    """What is done with a row: "update", "delete" or "insert"."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRows(Located):
+    """UPDATE. Each row of the last relation of `query`, evaluated now, has the number of one of the
+    `actions`, the row that leaves `relation` and the row that comes; NULLs stand for one that there is not.
+    """
+
+    relation: str
+    query: Program
+    actions: tuple[RowAction, ...]
+
+
+Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere | ChangeRows
 
 
 @dataclass(frozen=True, slots=True)

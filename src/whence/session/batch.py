@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal, Protocol, Self
 
 from whence.errors import StateError
+from whence.model.program import ChangeRows
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit
@@ -23,6 +24,11 @@ class BulkInput(Protocol):
 
     def removing(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
         """All rows go, with all copies that the table has."""
+
+    def changing(
+        self, rows: Mapping[Row, int], relation: Relation, statement: ChangeRows, clock: Clock
+    ) -> Draft | None:
+        """Rows take the place of others."""
 
 
 class Batch:

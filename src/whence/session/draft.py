@@ -201,8 +201,10 @@ class TableDraft:
         """How often many rows are there, all at once."""
         self._stored.update(zip(rows, counts_of(self.contents.counts, rows), strict=True))
 
-    def insert(self, rows: Sequence[Row], place: Place = ROW) -> None:
-        """`place` names a row in a message by its number."""
+    def insert(self, rows: Sequence[Row], place: Place = ROW, *, is_new: bool = False) -> None:
+        """`place` names a row in a message by its number. Where each `is_new`, the same row again is refused as well,
+        if there is a key.
+        """
         if self._take_whole(rows, 1):
             return
         self._divide()
@@ -215,7 +217,7 @@ class TableDraft:
             if self._passage.clock.has_passed(leaves):
                 self._passage.expired += 1
                 continue
-            is_there = self._is_there(row, index)
+            is_there = self._is_there(row, index, is_new=is_new)
             if leaves is not None:
                 self.events.append(Arrival(row, leaves))
             if not is_there:
@@ -270,15 +272,17 @@ class TableDraft:
         if total:
             self._counts[row] = total
 
-    def _is_there(self, row: Row, index: int) -> bool:
+    def _is_there(self, row: Row, index: int, *, is_new: bool) -> bool:
         """Whether a row that comes adds nothing to a set. Raises where another one has its key."""
         if self._keyed is None:
             return self.relation.distinct and self.present(row) > 0
         holder = self._keyed.holder(row)
         if holder is None:
             return False
+        if is_new:
+            raise self._conflict(row, holder, index, "each row needs a key of its own, after the change as before")
         if holder != row:
-            raise self._conflict(row, holder, index)
+            raise self._conflict(row, holder, index, "delete that row first; in the same batch the two make an update")
         return True
 
     def _missing(self, row: Row, index: int) -> DataError:
@@ -287,12 +291,12 @@ class TableDraft:
             hint=Hint("{} passes over rows that are not there", (NextStep("option", 'missing="ignore"'),)),
         )
 
-    def _conflict(self, row: Row, holder: Row, index: int) -> DataError:
+    def _conflict(self, row: Row, holder: Row, index: int, hint: str) -> DataError:
         return DataError(
             f"{self._place(index)} has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
             f"{row_text(row)}",
             related=[(f"the row with that key is {row_text(holder)}", None)],
-            hint="delete that row first; in the same batch the two make an update",
+            hint=hint,
         )
 
 

@@ -151,6 +151,13 @@ class SparkSql(ZonelessSpark):
                 self.raise_error("Expecting AND", self._curr or self._prev)
             return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise()))
 
+        def _parse_update_assignment(self) -> exp.Expr | None:
+            """In SET the first = assigns; all that follows is the value."""
+            column = self._parse_column()
+            if not self._match(TokenType.EQ):
+                self.raise_error("Expecting =", self._curr or self._prev)
+            return self.expression(exp.EQ(this=column, expression=self._parse_disjunction()))
+
         def _parse_as_command(self, start: Token) -> exp.Command:
             """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
             words = self._tokens[: self._index]

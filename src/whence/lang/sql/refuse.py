@@ -37,6 +37,7 @@ _READ: dict[type[exp.Expr], str] = {
     exp.Drop: "kind tables exists materialized cascade",
     exp.Insert: "this expression",
     exp.Delete: "this where",
+    exp.Update: "this expressions where",
     exp.With: "expressions recursive",
     exp.CTE: "this alias",
     exp.TableAlias: "this columns",

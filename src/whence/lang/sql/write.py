@@ -14,6 +14,7 @@ from whence.lang.sql.finish import is_recursive
 from whence.lang.sql.write_terms import name_sql, term_sql
 from whence.model.program import (
     Catalog,
+    ChangeRows,
     CreateTable,
     CreateView,
     DeleteWhere,
@@ -67,6 +68,8 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
             return f"INSERT INTO {name_sql(name)}\n{_query(query, schemas)}"
         case DeleteWhere(relation=name, query=query):
             return f"DELETE FROM {name_sql(name)}{_delete_condition(query, schemas)}"
+        case ChangeRows(relation=name):
+            raise UnsupportedError(f"a change of rows of {name!r} cannot be written back as SQL")
 
 
 def _table(statement: CreateTable) -> str:

@@ -24,7 +24,9 @@ STATEMENTS = (
     "UPDATE item SET b = b + 200 WHERE a = 'y' AND b < 30",
     "INSERT INTO item SELECT a, b + 1000 FROM picked",
     "UPDATE picked SET a = (SELECT max(a) FROM sums), b = b - 1 WHERE b IN (SELECT b FROM item)",
-    "DELETE FROM item",
+    "INSERT OVERWRITE item SELECT a, b FROM item WHERE b % 2 = 0 UNION ALL SELECT 'w', 2001",
+    "INSERT OVERWRITE picked VALUES ('x', 3), ('new', 7)",
+    "TRUNCATE TABLE item",
 )
 NOTHING_IN_THE_DRIVER = Paging(whole=0, delta=0)
 
@@ -67,6 +69,10 @@ def test_large_answers_stay_on_the_cluster(spark: SparkSession, monkeypatch: pyt
         assert inserted.inserted == {"picked": 4286}
         assert deleted.deleted == {"item": 21428}
         assert db.query("SELECT count(*) AS n FROM item").to_pydict() == {"n": [8572]}
+        db.insert("item", spark.range(30_000).selectExpr("cast(id AS int) AS a", "9 AS b"))
+        overwritten = db.execute("INSERT OVERWRITE item VALUES (1, 9), (-1, 9)")
+        assert overwritten is not None
+        assert (overwritten.inserted, overwritten.deleted) == ({"item": 1}, {"item": 38571})
 
 
 def test_a_failing_statement_changes_nothing(spark: SparkSession) -> None:

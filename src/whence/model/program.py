@@ -93,16 +93,20 @@ class Drop(Located):
 
 @dataclass(frozen=True, slots=True)
 class InsertValues(Located):
+    """These rows go into `relation`, and all others leave it if they are to `overwrite` them."""
+
     relation: str
     rows: tuple[Row, ...]
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class InsertQuery(Located):
-    """The rows of the last relation of `query`, evaluated now, go into `relation`."""
+    """The rows of the last relation of `query`, evaluated now, go into `relation`, or are all that it has then."""
 
     relation: str
     query: Program
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)

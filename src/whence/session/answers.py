@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -50,6 +51,29 @@ def insert_into(session: Session, draft: Draft, relation: Relation, rows: Mappin
     session.expect([Insert(relation, list(rows))])
     copies = [row for row, count in rows.items() for _ in range(count)]
     draft.table(relation).insert(read_rows(copies, relation))
+
+
+def overwriting(session: Session, relation: Relation, rows: Mapping[Row, int]) -> Draft:
+    """An answer is all that a table has from now on."""
+    draft = None if session.bulk is None else session.bulk.overwriting(rows, relation, session.clock)
+    if draft is None:
+        draft = session.draft()
+        overwrite(session, draft, relation, rows)
+    return draft
+
+
+def overwrite(session: Session, draft: Draft, relation: Relation, rows: Mapping[Row, int]) -> None:
+    """Only what differs goes and comes: a row that stays is no change, and keeps its time to live."""
+    wanted = Counter(read_rows(list(Counter(rows).elements()), relation))
+    if relation.distinct:
+        wanted = Counter(wanted.keys())
+    there = Counter(session.engine.counts(relation.name))
+    going, coming = there - wanted, wanted - there
+    session.expect([Delete(relation, list(going), ignore_missing=True), Insert(relation, list(coming))])
+    table = draft.table(relation)
+    for row, count in going.items():
+        table.remove(row, count)
+    table.insert(list(coming.elements()))
 
 
 def removing(session: Session, relation: Relation, rows: Mapping[Row, int]) -> Draft:

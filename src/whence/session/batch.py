@@ -25,6 +25,9 @@ class BulkInput(Protocol):
     def removing(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
         """All rows go, with all copies that the table has."""
 
+    def overwriting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
+        """All rows come, and those that are there go if they are not among them."""
+
     def changing(
         self, rows: Mapping[Row, int], relation: Relation, statement: ChangeRows, clock: Clock
     ) -> Draft | None:

@@ -5,6 +5,7 @@ The parser has resolved their names against the same definitions: what has to ex
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import assert_never
 
@@ -23,7 +24,7 @@ from whence.model.program import (
 from whence.model.schema import Relation, owner
 from whence.model.span import Span
 from whence.model.updates import Commit
-from whence.session.answers import answer, changing, inserting, removing
+from whence.session.answers import answer, changing, inserting, overwriting, removing
 from whence.session.definitions import Definitions
 from whence.session.session import Session
 from whence.sources.source import read_rows, read_source, table_source
@@ -40,11 +41,14 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
             return _drop(session, statement)
         case InsertValues(relation=name, rows=rows):
             relation = session.definitions.table(name)
+            if statement.overwrite:
+                return session.commit(overwriting(session, relation, Counter(rows)))
             draft = session.draft()
             draft.table(relation).insert(read_rows(list(rows), relation))
             return session.commit(draft)
         case InsertQuery(relation=name, query=query):
-            return session.commit(inserting(session, session.definitions.table(name), answer(session, query)))
+            put = overwriting if statement.overwrite else inserting
+            return session.commit(put(session, session.definitions.table(name), answer(session, query)))
         case DeleteWhere(relation=name, query=query):
             return session.commit(removing(session, session.definitions.table(name), answer(session, query)))
         case ChangeRows(query=query):

@@ -59,7 +59,7 @@ class BulkChecks:
     def inserted(self, frame: DataFrame, relation: Relation, clock: Clock) -> BulkDraft:
         """The rows that come. Raises for the first one that must not."""
         _check_rows_tell_all(relation)
-        rows, late = self._taken(frame, relation), 0
+        rows, late = self.taken(frame, relation), 0
         if relation.ttl is not None:
             rows, late = self.in_time(rows, relation, clock)
         if relation.key:
@@ -72,7 +72,7 @@ class BulkChecks:
     def deleted(self, frame: DataFrame, relation: Relation, clock: Clock, *, ignore_missing: bool) -> BulkDraft:
         """The rows that go. Raises for the first one that is not there."""
         _check_rows_tell_all(relation)
-        rows = self._taken(frame, relation)
+        rows = self.taken(frame, relation)
         found = with_present(rows, self._engine.frame(relation.name), relation)
         if not ignore_missing:
             for row in self.first(found.where("there < n"), relation):
@@ -91,7 +91,7 @@ class BulkChecks:
         (found,) = rows.where(gone).agg(functions.sum("n")).collect()
         return rows.where(~gone), found[0] or 0
 
-    def _taken(self, frame: DataFrame, relation: Relation) -> DataFrame:
+    def taken(self, frame: DataFrame, relation: Relation) -> DataFrame:
         """The rows in the engine's hands, each once with its number of copies, all of them fit for their columns."""
         positions = column_positions(frame.columns, relation, f"the DataFrame for {relation.name!r}")
         picked: list[Column] = []

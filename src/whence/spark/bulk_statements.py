@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 import pyspark.sql.functions as functions
 from pyspark.sql import DataFrame
 
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import FrameDelta, present, summed
+from whence.engines.spark.frames import FrameDelta, delta_frame, difference, present, summed
 from whence.engines.spark.types import column_names
 from whence.errors import DataError
 from whence.model.program import ChangeRows
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.session.contents import size
 from whence.session.lifetimes import Clock
 from whence.sources.rows import listed, row_text
-from whence.spark.bulk_load import BulkChecks, BulkDraft, joined, rows_tell_all, with_present
+from whence.sources.source import read_rows
+from whence.spark.bulk_load import TAKEN_AS_ROWS, BulkChecks, BulkDraft, joined, rows_tell_all, with_present
 from whence.spark.home import StorageHome
 
 
@@ -39,6 +42,25 @@ class BulkStatements:
         going = joined(there, rows.frame.drop("n"), relation, "left_semi").withColumn("n", -functions.col("n"))
         return BulkDraft(self._checks.delta(going, relation), clock)
 
+    def overwriting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> BulkDraft | None:
+        if not rows_tell_all(relation):
+            return None
+        late = 0
+        if isinstance(rows, FrameDelta):
+            wanted = self._checks.taken(_as_rows(rows, relation), relation)
+        elif size(relation, self._engine.counts(relation.name))[0] > TAKEN_AS_ROWS:
+            checked = Counter(read_rows(list(Counter(rows).elements()), relation))
+            wanted = delta_frame(self._engine.spark, relation, checked)
+        else:
+            return None
+        if relation.ttl is not None:
+            wanted, late = self._checks.in_time(wanted, relation, clock)
+        if relation.distinct:
+            wanted = present(wanted)
+        self._check_keys(wanted.limit(0), wanted, wanted.limit(0), relation)
+        table = self._engine.frame(relation.name)
+        return BulkDraft(self._checks.delta(difference(relation, table, wanted), relation), clock, late)
+
     def changing(
         self, rows: Mapping[Row, int], relation: Relation, statement: ChangeRows, clock: Clock
     ) -> BulkDraft | None:
@@ -54,8 +76,7 @@ class BulkStatements:
             updated, late[0] = self._checks.in_time(updated, relation, clock)
             inserted, late[1] = self._checks.in_time(inserted, relation, clock)
         coming = summed(relation, [updated, inserted])
-        if relation.key:
-            self._check_keys(updated, inserted, staying, relation)
+        self._check_keys(updated, inserted, staying, relation)
         if relation.distinct:
             coming = joined(present(coming), staying, relation, "left_anti")
         return BulkDraft(self._checks.delta(summed(relation, [coming, going]), relation), clock, sum(late))
@@ -67,6 +88,8 @@ class BulkStatements:
 
     def _check_keys(self, updated: DataFrame, inserted: DataFrame, staying: DataFrame, relation: Relation) -> None:
         """Raises where two rows would have one key. Only inserting the same row again is no second row."""
+        if not relation.key:
+            return
         key = [f"c{relation.column_names.index(name)}" for name in relation.key]
         others = inserted.unionByName(staying).drop("n").distinct()
         one = functions.lit(1).cast("bigint")

@@ -42,14 +42,15 @@ def insert(node: exp.Insert, known: KnownRelations, source: SourceText, span: Sp
         if chosen[at] in chosen[:at]:
             raise DuplicateNameError(f"column {name.name!r} comes twice", span=span_of(name, source))
     check_left_out(relation, chosen, span_of(target, source))
+    overwrite = bool(node.args.get("overwrite"))
     if isinstance(node.expression, exp.Values):
         rows = [_row(lowering, row, relation, chosen) for row in node.expression.expressions]
-        return InsertValues(relation.name, tuple(rows), span=span)
+        return InsertValues(relation.name, tuple(rows), overwrite, span=span)
     query = lower_query("insert", node.expression, known, source)
     _check_columns(query.relations[-1], relation, chosen, span_of(node.expression, source))
     if names:
         query = lower_query("insert", _all_columns(node.expression, relation, chosen), known, source)
-    return InsertQuery(relation.name, query, span=span)
+    return InsertQuery(relation.name, query, overwrite, span=span)
 
 
 def _row(lowering: Lowering, node: exp.Expr, relation: Relation, chosen: Sequence[Column]) -> Row:

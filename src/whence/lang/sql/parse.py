@@ -11,7 +11,7 @@ from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
 from whence.lang.sql.tables import create_table, table_name
-from whence.lang.sql.update import delete, update
+from whence.lang.sql.update import delete, truncate, update
 from whence.lang.sql.views import create_view
 from whence.model.program import Catalog, Drop, Statement
 from whence.model.span import SourceText, Span
@@ -43,6 +43,8 @@ def _statement(tree: exp.Expr, known: KnownRelations, source: SourceText, span: 
             return insert(tree, known, source, span)
         case exp.Delete():
             return delete(tree, known, source, span)
+        case exp.TruncateTable():
+            return truncate(tree, known, source, span)
         case exp.Update():
             return update(tree, known, source, span)
         case exp.Query():

@@ -1,4 +1,4 @@
-"""UPDATE and DELETE: which rows of a table they are about is the answer to a query over it."""
+"""UPDATE, DELETE and TRUNCATE: which rows of a table they are about is the answer to a query over it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from whence.lang.sql.positions import span_of
 from whence.lang.sql.targets import target_table
 from whence.lang.sql.views import lower_query, start
 from whence.model.program import ChangeRows, DeleteWhere, Program, RowAction
-from whence.model.schema import Column
+from whence.model.schema import Column, Relation
 from whence.model.span import SourceText, Span
 
 
@@ -23,12 +23,29 @@ def delete(node: exp.Delete, known: KnownRelations, source: SourceText, span: Sp
         raise UnsupportedError(
             "DELETE names one table", span=span_of(node.this, source), hint="write WHERE ... IN (SELECT ... FROM ...)"
         )
-    rows = exp.Select(
-        expressions=[exp.Star()],
-        from_=exp.From(this=node.this),
-        where=node.args.get("where"),
-        distinct=exp.Distinct(),
-    )
+    return _deletion(relation, node.this, node.args.get("where"), known, source, span)
+
+
+def truncate(node: exp.TruncateTable, known: KnownRelations, source: SourceText, span: Span) -> DeleteWhere:
+    table = node.expressions[0]
+    if len(node.expressions) != 1:
+        raise UnsupportedError("TRUNCATE names one table", span=span_of(node.expressions[1], source))
+    if node.args.get("partition"):
+        raise UnsupportedError(
+            "TRUNCATE takes all rows",
+            span=span_of(node.args["partition"], source),
+            hint="use DELETE FROM ... WHERE ...",
+        )
+    relation = target_table(table, known, source)
+    if table.args.get("alias") is not None:
+        raise UnsupportedError("an alias of what is emptied has no use", span=span_of(table, source))
+    return _deletion(relation, table, None, known, source, span)
+
+
+def _deletion(
+    relation: Relation, table: exp.Expr, where: exp.Expr | None, known: KnownRelations, source: SourceText, span: Span
+) -> DeleteWhere:
+    rows = exp.Select(expressions=[exp.Star()], from_=exp.From(this=table), where=where, distinct=exp.Distinct())
     return DeleteWhere(relation.name, lower_query("delete", rows, known, source), span=span)
 
 

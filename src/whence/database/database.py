@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from whence.database.changes import TableChanges
 from whence.database.hypothetical import ChangeQuestions
 from whence.database.overview import OverviewQuestions
 from whence.database.why import WhyQuestions
@@ -19,13 +20,11 @@ from whence.model.program import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
-from whence.session.batch import Batch
-from whence.session.draft import Delete, Insert, ignores_missing
+from whence.session.changes import Change
 from whence.session.feeds import feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
 from whence.session.subscriptions import Callback, Subscription
-from whence.sources.source import read_rows
 from whence.sources.text_files import decode
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_CHECKS = 0.1
 
 
-class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
+class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
 
     def __init__(self, session: Session) -> None:
@@ -83,21 +82,6 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
         """Make a Python function callable in SQL and rules. It gets None for NULL, and must be deterministic."""
         with self._changing() as session:
             session.register(name, function, returns)
-
-    def insert(self, relation: str, rows: object) -> Commit:
-        """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
-        table = self._table(relation)
-        return self._commit([Insert(table, read_rows(rows, table))])
-
-    def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
-        """Take rows out of a table, one copy for each row given. Rows that are not there are an error, or ignored."""
-        table = self._table(relation)
-        return self._commit([Delete(table, read_rows(rows, table), ignores_missing(missing))])
-
-    def batch(self) -> Batch:
-        """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
-        with self._reading():
-            return Batch(self._table, self._commit)
 
     def advance(self, moment: object = NOW) -> Commit:
         """Move time forward, and drop the rows whose time to live has passed.
@@ -278,7 +262,7 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
         with self._reading() as session:
             return session.definitions.table(relation)
 
-    def _commit(self, changes: list[Insert | Delete]) -> Commit:
+    def _commit(self, changes: list[Change]) -> Commit:
         with self._changing() as session:
             for change in changes:
                 name, tables = change.relation.name, session.definitions.tables

@@ -12,7 +12,8 @@ from whence.analysis.typed_rules import typed_rule
 from whence.model.program import ChangeRows, Program
 from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.session.draft import Delete, Draft, Insert
+from whence.session.changes import Delete, Insert
+from whence.session.draft import Draft
 from whence.session.row_changes import RowChanges
 from whence.session.session import Session
 from whence.sources.source import read_rows

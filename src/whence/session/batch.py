@@ -11,7 +11,8 @@ from whence.model.program import ChangeRows
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit
-from whence.session.draft import Delete, Draft, Insert, ignores_missing
+from whence.session.changes import Change, Insert, deletion, ignores_missing, key_update, upsert
+from whence.session.draft import Draft
 from whence.session.lifetimes import Clock
 from whence.sources.source import read_rows
 
@@ -40,10 +41,10 @@ class Batch:
     Rows are checked against their table at once, and against the other rows at the commit.
     """
 
-    def __init__(self, table: Callable[[str], Relation], commit: Callable[[list[Insert | Delete]], Commit]) -> None:
+    def __init__(self, table: Callable[[str], Relation], commit: Callable[[list[Change]], Commit]) -> None:
         self._table = table
         self._commit = commit
-        self._changes: list[Insert | Delete] = []
+        self._changes: list[Change] = []
         self._open = True
         self.commit: Commit | None = None
 
@@ -52,11 +53,22 @@ class Batch:
         self._add(lambda table: Insert(table, read_rows(rows, table)), relation)
 
     def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> None:
-        """Take rows out of a table."""
+        """Take rows out of a table, which are given as they are or by their keys."""
         ignore = ignores_missing(missing)
-        self._add(lambda table: Delete(table, read_rows(rows, table), ignore), relation)
+        self._add(lambda table: deletion(table, rows, ignore_missing=ignore), relation)
 
-    def _add(self, change: Callable[[Relation], Insert | Delete], relation: str) -> None:
+    def upsert(self, relation: str, rows: object) -> None:
+        """Add rows to a table with a key, in the place of those that have their keys."""
+        self._add(lambda table: upsert(table, rows), relation)
+
+    def update(
+        self, relation: str, key: object, values: Mapping[str, object], *, missing: Literal["error", "ignore"] = "error"
+    ) -> None:
+        """Give other values to the row with a key."""
+        ignore = ignores_missing(missing)
+        self._add(lambda table: key_update(table, key, values, ignore_missing=ignore), relation)
+
+    def _add(self, change: Callable[[Relation], Change], relation: str) -> None:
         if not self._open:
             raise StateError("this batch is over", hint="start another one with db.batch()")
         self._changes.append(change(self._table(relation)))

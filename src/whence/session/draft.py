@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import compress
 from operator import itemgetter, ne
@@ -41,6 +40,13 @@ class KeyedChanges:
         """The row that by now has this one's key."""
         key = self._key_of(row)
         return self.after[key] if key in self.after else self._stored.get(key)
+
+    def holders(self, rows: Sequence[Row]) -> list[Row | None]:
+        """The same for many rows, which are looked up together."""
+        keys, after = list(map(self._key_of, rows)), self.after
+        untouched = [key for key in keys if key not in after]
+        stored = dict(zip(untouched, rows_of(untouched, self._stored), strict=True))
+        return [after[key] if key in after else stored[key] for key in keys]
 
     def take(self, row: Row) -> None:
         """A row comes, and nothing holds its key."""
@@ -197,6 +203,12 @@ class TableDraft:
             stored = self.contents.counts.get(row, 0)
         return stored + self._counts.get(row, 0)
 
+    def holders(self, rows: Sequence[Row]) -> list[Row | None]:
+        """Of a table with a key, the rows that by now have the keys of these, if there are any."""
+        assert self._keyed is not None
+        self._divide()
+        return self._keyed.holders(rows)
+
     def _look_up(self, rows: Sequence[Row]) -> None:
         """How often many rows are there, all at once."""
         self._stored.update(zip(rows, counts_of(self.contents.counts, rows), strict=True))
@@ -329,28 +341,3 @@ def key_of(relation: Relation) -> Callable[[Row], Key] | None:
     if not relation.key:
         return None
     return itemgetter(*key_positions(relation))
-
-
-@dataclass(frozen=True, slots=True)
-class Insert:
-    relation: Relation
-    rows: Sequence[Row]
-
-    def add_to(self, draft: Draft) -> None:
-        draft.table(self.relation).insert(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    relation: Relation
-    rows: Sequence[Row]
-    ignore_missing: bool
-
-    def add_to(self, draft: Draft) -> None:
-        draft.table(self.relation).delete(self.rows, ignore_missing=self.ignore_missing)
-
-
-def ignores_missing(missing: str) -> bool:
-    if missing not in ("error", "ignore"):
-        raise DataError(f'missing is "error" or "ignore", not {missing!r}')
-    return missing == "ignore"

@@ -9,7 +9,8 @@ from whence.errors import DataError
 from whence.model.program import ChangeRows, RowAction
 from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.session.draft import Draft, Insert, TableDraft
+from whence.session.changes import Insert
+from whence.session.draft import Draft, TableDraft
 from whence.sources.rows import check_rows
 
 # What a row goes by in a message.

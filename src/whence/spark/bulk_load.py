@@ -58,7 +58,7 @@ class BulkChecks:
 
     def inserted(self, frame: DataFrame, relation: Relation, clock: Clock) -> BulkDraft:
         """The rows that come. Raises for the first one that must not."""
-        _check_rows_tell_all(relation)
+        check_rows_tell_all(relation)
         rows, late = self.taken(frame, relation), 0
         if relation.ttl is not None:
             rows, late = self.in_time(rows, relation, clock)
@@ -71,7 +71,7 @@ class BulkChecks:
 
     def deleted(self, frame: DataFrame, relation: Relation, clock: Clock, *, ignore_missing: bool) -> BulkDraft:
         """The rows that go. Raises for the first one that is not there."""
-        _check_rows_tell_all(relation)
+        check_rows_tell_all(relation)
         rows = self.taken(frame, relation)
         found = with_present(rows, self._engine.frame(relation.name), relation)
         if not ignore_missing:
@@ -160,7 +160,7 @@ def rows_tell_all(relation: Relation) -> bool:
     return relation.window is None and (relation.ttl is None or relation.ttl.column is not None)
 
 
-def _check_rows_tell_all(relation: Relation) -> None:
+def check_rows_tell_all(relation: Relation) -> None:
     if not rows_tell_all(relation):
         raise UnsupportedError(
             f"rows of {relation.name!r} leave because of when they came, so it takes {TAKEN_AS_ROWS:,} rows of a "

@@ -1,5 +1,5 @@
-"""Random DELETE, UPDATE and INSERT ... SELECT take and bring the same rows on the local engine as on the reference
-engine, and the answer to their queries leaves no trace.
+"""Random DELETE, UPDATE, MERGE and INSERT ... SELECT do the same on the local engine as on the reference engine, and
+the answer to their queries leaves no trace.
 """
 
 # ruff: noqa: SLF001 - what is kept behind all that is shown has no public form
@@ -95,7 +95,7 @@ class Statements:
 
     def make(self) -> str:
         table = self.rng.choice(self.tables)
-        kind = self.rng.choices((self.delete, self.update, self.insert), (2, 3, 3))[0]
+        kind = self.rng.choices((self.delete, self.update, self.merge, self.insert), (2, 3, 3, 3))[0]
         return kind(table)
 
     def delete(self, table: Table) -> str:
@@ -105,13 +105,37 @@ class Statements:
         chosen = self.rng.sample(table.columns, self.rng.randint(1, len(table.columns)))
         if self.rng.random() < 0.7:
             chosen = [column for column in chosen if column.name not in table.key] or chosen
-        # The expression's own type may be wider.
         expressions = self.expressions(table)
-        values = [
-            f"{c.name} = CAST({expressions.make(kind_of(c.type), self.rng.choice((0, 1, 2)))} AS {c.type})"
-            for c in chosen
-        ]
+        values = [f"{c.name} = {self.value(expressions, c.type)}" for c in chosen]
         return f"UPDATE {table.name} SET {', '.join(values)} WHERE {self.condition(table)}"
+
+    def merge(self, table: Table) -> str:
+        other = self.rng.choice(self.tables)
+        source = [Ref(f"src.{c.name}", kind_of(c.type), plain=True) for c in other.columns]
+        both = [*(Ref(f"tgt.{c.name}", kind_of(c.type), plain=True) for c in table.columns), *source]
+        pairs = [(a, b) for a in table.columns for b in other.columns if kind_of(a.type) == kind_of(b.type)]
+        pairs = self.rng.sample(pairs, min(len(pairs), self.rng.randint(1, 2)))
+        on = [f"tgt.{a.name} = src.{b.name}" for a, b in pairs]
+        if not on or self.rng.random() < 0.2:
+            on.append(Expressions(self.rng, both).condition(1))
+        seen = Expressions(self.rng, both, self.queries.subquery)
+        new = Expressions(self.rng, source, self.queries.subquery)
+        chosen = self.rng.sample(table.columns, self.rng.randint(1, len(table.columns)))
+        chosen = [column for column in chosen if column.name not in table.key] or chosen
+        update = f"UPDATE SET {', '.join(f'{c.name} = {self.value(seen, c.type)}' for c in chosen)}"
+        names = ", ".join(c.name for c in table.columns)
+        insert = f"({names}) VALUES ({', '.join(self.value(new, c.type) for c in table.columns)})"
+        whens = [
+            f"WHEN MATCHED AND {seen.condition(1)} THEN {self.rng.choice((update, 'DELETE'))}",
+            f"WHEN MATCHED THEN {self.rng.choice((update, 'DELETE'))}",
+            f"WHEN NOT MATCHED AND {new.condition(1)} THEN INSERT {insert}",
+        ]
+        whens = [when for when in whens if self.rng.random() < 0.6] or whens[1:2]
+        return f"MERGE INTO {table.name} tgt USING {other.name} src ON {' AND '.join(on)} {' '.join(whens)}"
+
+    def value(self, expressions: Expressions, kind: str) -> str:
+        """The expression's own type may be wider than that of its column."""
+        return f"CAST({expressions.make(kind_of(kind), self.rng.choice((0, 1, 2)))} AS {kind})"
 
     def condition(self, table: Table) -> str:
         if self.rng.random() < 0.3 and table.rows:

@@ -24,6 +24,10 @@ STATEMENTS = (
     "UPDATE item SET b = b + 200 WHERE a = 'y' AND b < 30",
     "INSERT INTO item SELECT a, b + 1000 FROM picked",
     "UPDATE picked SET a = (SELECT max(a) FROM sums), b = b - 1 WHERE b IN (SELECT b FROM item)",
+    """MERGE INTO item USING (SELECT DISTINCT a, b FROM picked) p ON item.b = p.b + 1001 AND item.a = p.a
+    WHEN MATCHED AND item.b > 1020 THEN UPDATE SET a = 'm' WHEN MATCHED THEN DELETE""",
+    """MERGE INTO picked USING (SELECT DISTINCT a, b FROM item) s ON picked.b = s.b - 1 AND picked.a >= s.a
+    WHEN MATCHED AND s.a = 'x' THEN UPDATE SET * WHEN NOT MATCHED AND s.b > 100 THEN INSERT (a, b) VALUES (s.a, s.b)""",
     "INSERT OVERWRITE item SELECT a, b FROM item WHERE b % 2 = 0 UNION ALL SELECT 'w', 2001",
     "INSERT OVERWRITE picked VALUES ('x', 3), ('new', 7)",
     "TRUNCATE TABLE item",
@@ -86,6 +90,8 @@ def test_a_failing_statement_changes_nothing(spark: SparkSession) -> None:
             db.execute("INSERT INTO picked SELECT a, 1 FROM item")
         with pytest.raises(whence.DataError, match="key"):
             db.execute("UPDATE item SET b = 7, a = 'z'")
+        with pytest.raises(whence.DataError, match="several rows of the source match one row of 'item'"):
+            db.execute("MERGE INTO item USING item s ON s.b > 0 WHEN MATCHED THEN UPDATE SET a = s.a")
         with pytest.raises(whence.DataError, match="takes no NULL"):
             db.execute("UPDATE item SET b = NULL")
         assert (db.rows("item"), db.rows("picked"), db.version) == ({("x", 1), ("y", 2)}, set(), before)

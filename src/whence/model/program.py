@@ -126,13 +126,16 @@ class RowAction(Located):
 
 @dataclass(frozen=True, slots=True)
 class ChangeRows(Located):
-    """UPDATE. Each row of the last relation of `query`, evaluated now, has the number of one of the
-    `actions`, the row that leaves `relation` and the row that comes; NULLs stand for one that there is not.
+    """UPDATE and MERGE. Each row of the last relation of `query`, evaluated now, has the number of one of `actions`,
+    the row that leaves `relation` and the row that comes; NULLs stand for one that there is not.
+
+    It is an error if more copies of a row are to leave than there are, unless that `repeats` the same deletion.
     """
 
     relation: str
     query: Program
     actions: tuple[RowAction, ...]
+    repeats: bool = False
 
 
 Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere | ChangeRows

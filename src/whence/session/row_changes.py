@@ -1,4 +1,4 @@
-"""The rows that an UPDATE takes out of a table, and those that it puts in their place."""
+"""The rows that an UPDATE or a MERGE takes out of a table, and those that it puts in their place."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.changes import Insert
 from whence.session.draft import Draft, TableDraft
-from whence.sources.rows import check_rows
+from whence.sources.rows import check_rows, row_text
 
 # What a row goes by in a message.
 PLACES: Mapping[str, Callable[[int], str]] = {
     "update": lambda _: "an updated row",
     "insert": lambda _: "an inserted row",
 }
+ONE_MATCH = "let the source have one row for each, say with GROUP BY, or give the WHEN a condition"
 
 
 class RowChanges:
@@ -31,6 +32,9 @@ class RowChanges:
         self.old: dict[Row, int] = {}
         self._stays: set[Row] = set()
         self._actions = statement.actions
+        self._repeats = statement.repeats
+        # What is done with each old row, the last of it if there are several.
+        self._done: dict[Row, RowAction] = {}
         new: dict[int, list[Row]] = {}
         arity = relation.arity
         for row, count in rows.items():
@@ -40,6 +44,7 @@ class RowChanges:
             kind = self._actions[number].kind
             if kind != "insert":
                 self.old[before] = self.old.get(before, 0) + count
+                self._done[before] = self._actions[number]
             if kind == "update" and before == after:
                 self._stays.add(before)
             elif kind != "delete":
@@ -62,8 +67,16 @@ class RowChanges:
                 table.insert(rows, PLACES[action.kind], is_new=action.kind == "update")
 
     def _remove(self, table: TableDraft, row: Row, found: int) -> None:
+        copies = table.present(row)
+        if found > copies and not self._repeats:
+            raise DataError(
+                f"several rows of the source match one row of {self.relation.name!r}, so that it is not clear what "
+                f"becomes of it: {row_text(row)}",
+                span=self._done[row].span,
+                hint=ONE_MATCH,
+            )
         if row not in self._stays:
-            table.remove(row, found)
+            table.remove(row, min(found, copies))
 
     def _checked(self, action: RowAction, rows: list[Row]) -> list[Row]:
         with _told_at(action):

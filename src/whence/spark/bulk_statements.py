@@ -17,6 +17,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.contents import size
 from whence.session.lifetimes import Clock
+from whence.session.row_changes import ONE_MATCH
 from whence.sources.rows import listed, row_text
 from whence.sources.source import read_rows
 from whence.spark.bulk_load import TAKEN_AS_ROWS, BulkChecks, BulkDraft, joined, rows_tell_all, with_present
@@ -66,7 +67,8 @@ class BulkStatements:
     ) -> BulkDraft | None:
         if not isinstance(rows, FrameDelta) or not rows_tell_all(relation):
             return None
-        going = self._going(_side(rows, relation, statement, "update", "delete", is_new=False), relation)
+        found = _side(rows, relation, statement, "update", "delete", is_new=False)
+        going = self._going(found, relation, repeats=statement.repeats)
         table = self._engine.frame(relation.name)
         staying = summed(relation, [table, going])
         updated, inserted = (_side(rows, relation, statement, kind, is_new=True) for kind in ("update", "insert"))
@@ -81,9 +83,15 @@ class BulkStatements:
             coming = joined(present(coming), staying, relation, "left_anti")
         return BulkDraft(self._checks.delta(summed(relation, [coming, going]), relation), clock, sum(late))
 
-    def _going(self, found: DataFrame, relation: Relation) -> DataFrame:
-        """The rows that leave, all copies of each."""
+    def _going(self, found: DataFrame, relation: Relation, *, repeats: bool) -> DataFrame:
+        """The rows that leave, all copies of each. Raises for one that is to leave several times."""
         rows = with_present(found, self._engine.frame(relation.name), relation)
+        for row in () if repeats else self._checks.first(rows.where("n > there"), relation):
+            raise DataError(
+                f"several rows of the source match one row of {relation.name!r}, so that it is not clear what becomes "
+                f"of it: {row_text(row)}",
+                hint=ONE_MATCH,
+            )
         return rows.withColumn("n", -functions.col("there")).drop("there").where("n <> 0")
 
     def _check_keys(self, updated: DataFrame, inserted: DataFrame, staying: DataFrame, relation: Relation) -> None:

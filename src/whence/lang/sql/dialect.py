@@ -40,11 +40,10 @@ MAX_STATEMENT_TOKENS = 20_000
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 
-_SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, UPDATE, DELETE, TRUNCATE"
-_UPDATE = "DELETE the rows and INSERT what is to stand in their place; in one db.batch() the two are an update"
+_SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, UPDATE, DELETE, MERGE, TRUNCATE"
 _INSTEAD = {
-    "MERGE": _UPDATE,
-    "REPLACE": _UPDATE,
+    "MERGE": "write MERGE INTO name USING source ON condition WHEN MATCHED THEN ...",
+    "REPLACE": "use MERGE INTO, or INSERT OVERWRITE",
     "TRUNCATE": "write TRUNCATE TABLE name",
     "ALTER": "DROP it, and CREATE it with what is to change",
     "REFRESH": "leave it out: views follow their tables at once",

@@ -158,6 +158,45 @@ class SparkSql(ZonelessSpark):
                 self.raise_error("Expecting =", self._curr or self._prev)
             return self.expression(exp.EQ(this=column, expression=self._parse_disjunction()))
 
+        def _parse_when_matched(self) -> exp.Whens:
+            """What a MERGE does, with all words that Spark asks for."""
+            whens = []
+            while self._match(TokenType.WHEN):
+                is_matched = not self._match(TokenType.NOT)
+                self._expect("MATCHED")
+                by_source = False
+                if not is_matched and self._match_text_seq("BY") and not self._match_text_seq("TARGET"):
+                    self._expect("SOURCE")
+                    by_source = True
+                condition = self._parse_disjunction() if self._match(TokenType.AND) else None
+                self._expect("THEN")
+                then = self._parse_merge_action()
+                when = exp.When(matched=is_matched, source=by_source, condition=condition, then=then)
+                whens.append(self.expression(when))
+            if not whens:
+                self.raise_error("Expecting WHEN", self._curr or self._prev)
+            return self.expression(exp.Whens(expressions=whens))
+
+        def _parse_merge_action(self) -> exp.Expr:
+            if self._match(TokenType.DELETE):
+                return self.expression(exp.Var(this="DELETE"))
+            if self._match(TokenType.UPDATE):
+                self._expect("SET")
+                is_star = self._match(TokenType.STAR)
+                star: list[exp.Expr] = [self.expression(exp.Star())] if is_star else []
+                return self.expression(exp.Update(expressions=star or self._parse_csv(self._parse_update_assignment)))
+            self._expect("INSERT")
+            if self._match(TokenType.STAR):
+                return self.expression(exp.Insert(this=self.expression(exp.Star())))
+            columns = exp.Tuple(expressions=self._parse_wrapped_csv(self._parse_column))
+            self._expect("VALUES")
+            values = exp.Tuple(expressions=self._parse_wrapped_csv(self._parse_disjunction))
+            return self.expression(exp.Insert(this=columns, expression=values))
+
+        def _expect(self, word: str) -> None:
+            if not self._match_text_seq(word):
+                self.raise_error(f"Expecting {word}", self._curr or self._prev)
+
         def _parse_as_command(self, start: Token) -> exp.Command:
             """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""
             words = self._tokens[: self._index]

@@ -8,6 +8,7 @@ from whence.errors import Hint, NextStep, UnsupportedError
 from whence.lang.sql.dialect import first_word, room_to_descend, statements, unknown_statement
 from whence.lang.sql.insert import insert
 from whence.lang.sql.known import KnownRelations
+from whence.lang.sql.merge import merge
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
 from whence.lang.sql.tables import create_table, table_name
@@ -43,6 +44,8 @@ def _statement(tree: exp.Expr, known: KnownRelations, source: SourceText, span: 
             return insert(tree, known, source, span)
         case exp.Delete():
             return delete(tree, known, source, span)
+        case exp.Merge():
+            return merge(tree, known, source, span)
         case exp.TruncateTable():
             return truncate(tree, known, source, span)
         case exp.Update():

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from whence.explain.explain import Explanation
+    from whence.lang.sql.parameters import Parameters
     from whence.session.query import Query
 
 
@@ -48,19 +49,25 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         self._in_change = False
 
     def execute(
-        self, sql: str | bytes, *, name: str = "<sql>", directory: str | os.PathLike[str] = "."
+        self,
+        sql: str | bytes,
+        params: Parameters | None = None,
+        *,
+        name: str = "<sql>",
+        directory: str | os.PathLike[str] = ".",
     ) -> Commit | None:
         """Run SQL statements, separated by `;`, and return the commit of the last one, if it did anything.
 
-        Nothing runs unless all of the text can be understood; then each statement is a commit of its own. `name` is
-        what errors call the text; files that it mentions are looked for in `directory`.
+        Nothing runs unless all of the text can be understood; then each statement is a commit of its own. `params` are
+        the values for `?`, a list, or for `:name`, a dict. `name` is what errors call the text; files that it mentions
+        are looked for in `directory`.
         """
         from whence.lang.sql.parse import parse_sql
         from whence.session.statements import apply_statement
 
         text = _program(sql, name)
         with self._changing() as session:
-            statements = parse_sql(text, session.definitions.catalog, name)
+            statements = parse_sql(text, session.definitions.catalog, name, params)
             if not statements:
                 raise ParseError("the program is empty")
             commit = None
@@ -120,16 +127,26 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             hint="define the view in SQL, with execute(...), or in Datalog, with rules(...)",
         )
 
-    def query(self, sql: str | bytes, *, limit: int | None = None, timeout: float | None = None) -> pa.Table:
-        """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds."""
-        return self.prepare_query(sql).run(limit, timeout)
+    def query(
+        self,
+        sql: str | bytes,
+        params: Parameters | None = None,
+        *,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> pa.Table:
+        """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds.
 
-    def prepare_query(self, sql: str | bytes) -> Query:
+        `params` are the values for `?`, a list, or for `:name`, a dict.
+        """
+        return self.prepare_query(sql, params).run(limit, timeout)
+
+    def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         """A SELECT with all that it reads, to be run later or elsewhere. Meanwhile the database is free for others."""
         from whence.session.contents import any_order_table
         from whence.session.query import parsed_query
 
-        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql)
+        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql, params)
         with self._reading() as session:
 
             def table(relation: Relation) -> pa.Table:

@@ -22,6 +22,7 @@ from whence.engines.spark.pages import DEFAULT_PAGING, Paging
 from whence.errors import DataError, ParseError, StateError, UnsupportedError
 from whence.explain.explain import Explanation
 from whence.interrupts import held, interruptible, steady_context
+from whence.lang.sql.parameters import Parameters
 from whence.model.updates import Commit
 from whence.session.changes import ignores_missing
 from whence.session.journal import KEEP_VERSIONS
@@ -89,9 +90,9 @@ class SparkDatabase(Database):
         with self._reading() as session:
             return self._publisher.frame(session.definitions.relation(relation))
 
-    def prepare_query(self, sql: str | bytes) -> SparkQuery:
+    def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> SparkQuery:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
-        return SparkQuery(text, self._reading, self._publisher)
+        return SparkQuery(text, params, self._reading, self._publisher)
 
     def explain(self, relation: str, *, analyze: bool = False) -> Explanation:
         with self._reading() as session:

@@ -35,6 +35,14 @@ _NAMES = {
 }
 
 
+_PARAMETER = "whence_parameter"
+
+
+def place_of_parameter(node: exp.Expr) -> int:
+    place: int = node.meta.get(_PARAMETER, 0)
+    return place
+
+
 class Plus(exp.Unary):
     """A plus sign before a value."""
 
@@ -51,6 +59,13 @@ class OperatorParser(SparkParser):
     ID_VAR_TOKENS: ClassVar[set[Any]] = SparkParser.ID_VAR_TOKENS | _NAMES
     ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.ALIAS_TOKENS | _NAMES
     TABLE_ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.TABLE_ALIAS_TOKENS | _NAMES
+
+    def _parse_placeholder(self) -> exp.Expr | None:
+        """A parameter knows its place in the text."""
+        node = super()._parse_placeholder()
+        if node is not None:
+            node.meta[_PARAMETER] = self._prev.start
+        return node
 
     def _parse_bitwise(self) -> exp.Expr | None:
         """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""

@@ -9,6 +9,7 @@ from whence.lang.sql.dialect import first_word, room_to_descend, statements, unk
 from whence.lang.sql.insert import insert
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.merge import merge
+from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
 from whence.lang.sql.tables import create_table, table_name
@@ -18,17 +19,23 @@ from whence.model.program import Catalog, Drop, Statement
 from whence.model.span import SourceText, Span
 
 
-def parse_sql(text: str, catalog: Catalog, name: str = "<sql>") -> tuple[Statement, ...]:
-    """All statements of the text, each resolved against the catalog as the ones before it leave it."""
+def parse_sql(text: str, catalog: Catalog, name: str = "<sql>", parameters: object = None) -> tuple[Statement, ...]:
+    """All statements of the text, each resolved against the catalog as the ones before it leave it.
+
+    `parameters` are the values for ? and :name.
+    """
     source = SourceText(name, text)
     known = KnownRelations(catalog)
     found: list[Statement] = []
+    binding = Binding(parameters)
     for tree, span in statements(source):
         with room_to_descend(span):
+            binding.put_into(tree, source)
             refuse_unread(tree, source)
             statement = _statement(tree, known, source, span)
         known.apply(statement)
         found.append(statement)
+    binding.check_used()
     return tuple(found)
 
 

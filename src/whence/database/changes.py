@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from whence.database.program_text import program_text
+from whence.errors import ParseError
 from whence.model.schema import Relation
 from whence.model.updates import Commit
-from whence.session.batch import Batch
-from whence.session.changes import Change, Insert, deletion, ignores_missing, key_update, upsert
+from whence.session.batch import Batch, BatchChange
+from whence.session.changes import Insert, deletion, ignores_missing, key_update, upsert
 from whence.session.session import Session
+from whence.session.statement_changes import StatementChange, statement_change
 from whence.sources.source import read_rows
+
+if TYPE_CHECKING:
+    from whence.lang.sql.parameters import Parameters
 
 
 class TableChanges(ABC):
@@ -22,10 +28,7 @@ class TableChanges(ABC):
     def _reading(self) -> AbstractContextManager[Session]: ...
 
     @abstractmethod
-    def _table(self, relation: str) -> Relation: ...
-
-    @abstractmethod
-    def _commit(self, changes: list[Change]) -> Commit: ...
+    def _commit(self, changes: list[BatchChange]) -> Commit: ...
 
     def insert(self, relation: str, rows: object) -> Commit:
         """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
@@ -58,4 +61,19 @@ class TableChanges(ABC):
     def batch(self) -> Batch:
         """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
         with self._reading():
-            return Batch(self._table, self._commit)
+            return Batch(self._table, self._statements, self._commit)
+
+    def _table(self, relation: str) -> Relation:
+        with self._reading() as session:
+            return session.definitions.table(relation)
+
+    def _statements(self, sql: str | bytes, params: Parameters | None, name: str) -> Sequence[StatementChange]:
+        """What the statements of a text would do to rows."""
+        from whence.lang.sql.parse import parse_sql
+
+        text = program_text(sql, name)
+        with self._reading() as session:
+            found = parse_sql(text, session.definitions.catalog, name, params)
+            if not found:
+                raise ParseError("the program is empty")
+            return [statement_change(session, statement) for statement in found]

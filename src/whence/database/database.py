@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from whence.database.changes import TableChanges
 from whence.database.hypothetical import ChangeQuestions
 from whence.database.overview import OverviewQuestions
+from whence.database.program_text import program_text
 from whence.database.why import WhyQuestions
 from whence.deadline import time_left
 from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
@@ -20,10 +21,11 @@ from whence.model.program import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
-from whence.session.changes import Change
+from whence.session.batch import BatchChange
 from whence.session.feeds import feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
+from whence.session.statement_changes import StatementChange
 from whence.session.subscriptions import Callback, Subscription
 from whence.sources.text_files import decode
 
@@ -65,7 +67,7 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         from whence.lang.sql.parse import parse_sql
         from whence.session.statements import apply_statement
 
-        text = _program(sql, name)
+        text = program_text(sql, name)
         with self._changing() as session:
             statements = parse_sql(text, session.definitions.catalog, name, params)
             if not statements:
@@ -81,7 +83,7 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         from whence.session.rules import apply_rules
 
         # Before the lock is taken.
-        parsed = parse_datalog(_program(text, name), name)
+        parsed = parse_datalog(program_text(text, name), name)
         with self._changing() as session:
             return apply_rules(session, parsed, Path(directory))
 
@@ -275,17 +277,13 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             if not is_inside and self._session.subscriptions.queue:
                 self._session.subscriptions.deliver()
 
-    def _table(self, relation: str) -> Relation:
-        with self._reading() as session:
-            return session.definitions.table(relation)
-
-    def _commit(self, changes: list[Change]) -> Commit:
+    def _commit(self, changes: list[BatchChange]) -> Commit:
         with self._changing() as session:
             for change in changes:
                 name, tables = change.relation.name, session.definitions.tables
                 if tables.get(name) is not change.relation and session.definitions.table(name) != change.relation:
                     raise StateError(f"table {name!r} has changed since its rows were read")
-            session.expect(changes)
+            session.expect([change for change in changes if not isinstance(change, StatementChange)])
             draft = session.draft()
             for change in changes:
                 change.add_to(draft)
@@ -295,14 +293,3 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
 def _within(time: float, most: float) -> float:
     """Of a time to wait, which is negative if it has no end, so much at most."""
     return most if time < 0 else min(time, most)
-
-
-def _program(text: object, name: str) -> str:
-    """The text of a program, which must not be empty."""
-    if isinstance(text, bytes):
-        text = decode(text, name, ParseError)
-    if not isinstance(text, str):
-        raise TypeMismatchError(f"a program is text, not a {type(text).__name__}")
-    if not text.strip():
-        raise ParseError("the program is empty")
-    return text

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 from whence.errors import StateError
-from whence.model.program import ChangeRows
 from whence.model.schema import Relation
-from whence.model.types import Row
 from whence.model.updates import Commit
 from whence.session.changes import Change, Insert, deletion, ignores_missing, key_update, upsert
-from whence.session.draft import Draft
-from whence.session.lifetimes import Clock
+from whence.session.statement_changes import StatementChange
 from whence.sources.source import read_rows
 
+if TYPE_CHECKING:
+    from whence.lang.sql.parameters import Parameters
 
-class BulkInput(Protocol):
-    """Takes the answers of queries into tables as a whole; None for one whose rows have to be looked at one by one."""
 
-    def inserting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
-        """All rows come, with their copies."""
-
-    def removing(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
-        """All rows go, with all copies that the table has."""
-
-    def overwriting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
-        """All rows come, and those that are there go if they are not among them."""
-
-    def changing(
-        self, rows: Mapping[Row, int], relation: Relation, statement: ChangeRows, clock: Clock
-    ) -> Draft | None:
-        """Rows take the place of others."""
+BatchChange: TypeAlias = Change | StatementChange
+# The changes that a text of SQL with some parameters asks for; `name` is what errors call it.
+ReadStatements: TypeAlias = "Callable[[str | bytes, Parameters | None, str], Sequence[StatementChange]]"
+CommitChanges: TypeAlias = Callable[[list[BatchChange]], Commit]
 
 
 class Batch:
@@ -41,10 +29,11 @@ class Batch:
     Rows are checked against their table at once, and against the other rows at the commit.
     """
 
-    def __init__(self, table: Callable[[str], Relation], commit: Callable[[list[Change]], Commit]) -> None:
+    def __init__(self, table: Callable[[str], Relation], read: ReadStatements, commit: CommitChanges) -> None:
         self._table = table
+        self._read = read
         self._commit = commit
-        self._changes: list[Change] = []
+        self._changes: list[BatchChange] = []
         self._open = True
         self.commit: Commit | None = None
 
@@ -68,9 +57,21 @@ class Batch:
         ignore = ignores_missing(missing)
         self._add(lambda table: key_update(table, key, values, ignore_missing=ignore), relation)
 
-    def _add(self, change: Callable[[Relation], Change], relation: str) -> None:
+    def execute(self, sql: str | bytes, params: Parameters | None = None, *, name: str = "<sql>") -> None:
+        """Run SQL statements that change rows: INSERT, UPDATE, DELETE, MERGE, TRUNCATE.
+
+        Their queries see the rows from before the batch. A statement that reads what the batch has changed by then is
+        refused, at the commit.
+        """
+        self._check_open()
+        self._changes += self._read(sql, params, name)
+
+    def _check_open(self) -> None:
         if not self._open:
             raise StateError("this batch is over", hint="start another one with db.batch()")
+
+    def _add(self, change: Callable[[Relation], Change], relation: str) -> None:
+        self._check_open()
         self._changes.append(change(self._table(relation)))
 
     def __enter__(self) -> Self:

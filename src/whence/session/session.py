@@ -15,7 +15,7 @@ from whence.interrupts import held
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Delta, Update, Version, totals
-from whence.session.batch import BulkInput
+from whence.session.bulk_input import BulkInput
 from whence.session.changes import Change, Delete
 from whence.session.definitions import Definitions, renewed
 from whence.session.draft import Draft

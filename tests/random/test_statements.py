@@ -133,6 +133,15 @@ class Statements:
         whens = [when for when in whens if self.rng.random() < 0.6] or whens[1:2]
         return f"MERGE INTO {table.name} tgt USING {other.name} src ON {' AND '.join(on)} {' '.join(whens)}"
 
+    def upserts(self) -> list[tuple[str, list[Row]]]:
+        """Rows that are there, mixed with each other, for tables with a key."""
+        found = []
+        for table in self.tables:
+            if table.key and table.rows and self.rng.random() < 0.3:
+                chosen = [self.rng.choices(table.rows, k=len(table.columns)) for _ in range(self.rng.randint(1, 4))]
+                found.append((table.name, [tuple(row[at] for at, row in enumerate(rows)) for rows in chosen]))
+        return found
+
     def value(self, expressions: Expressions, kind: str) -> str:
         """The expression's own type may be wider than that of its column."""
         return f"CAST({expressions.make(kind_of(kind), self.rng.choice((0, 1, 2)))} AS {kind})"
@@ -179,6 +188,9 @@ def test_random_statements(start: int) -> None:
         statements = Statements(rng, program)
         for _ in range(STATEMENTS):
             text = statements.make()
+            for name, rows in statements.upserts():
+                for db in twins.both:
+                    db.upsert(name, rows)
             try:
                 outcomes[twins.execute(text)] += 1
             except Exception as error:

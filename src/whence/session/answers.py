@@ -72,8 +72,7 @@ def overwrite(session: Session, draft: Draft, relation: Relation, rows: Mapping[
     going, coming = there - wanted, wanted - there
     session.expect([Delete(relation, list(going), ignore_missing=True), Insert(relation, list(coming))])
     table = draft.table(relation)
-    for row, count in going.items():
-        table.remove(row, count)
+    table.delete(list(going.elements()))
     table.insert(list(coming.elements()))
 
 

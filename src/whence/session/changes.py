@@ -61,13 +61,13 @@ class DeleteKeys:
     def add_to(self, draft: Draft) -> None:
         table = draft.table(self.relation)
         # A key that is given twice has no row the second time.
-        again: set[Row] = set()
+        going: dict[Row, Row] = {}
         for index, (row, holder) in enumerate(zip(self.rows, table.holders(self.rows), strict=True)):
-            if holder is not None and row not in again:
-                again.add(row)
-                table.remove(holder, 1)
+            if holder is not None and row not in going:
+                going[row] = holder
             elif not self.ignore_missing:
                 raise _missing(f"rows[{index}]", row, self.relation, "deleted")
+        table.delete(list(going.values()))
 
 
 @dataclass(frozen=True, slots=True)

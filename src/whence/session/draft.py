@@ -209,6 +209,13 @@ class TableDraft:
         self._divide()
         return self._keyed.holders(rows)
 
+    def present_all(self, rows: Sequence[Row]) -> list[int]:
+        """How often each of many rows is there by now."""
+        if self._keyed is not None:
+            return [int(holder == row) for holder, row in zip(self.holders(rows), rows, strict=True)]
+        self._look_up(rows)
+        return list(map(self.present, rows))
+
     def _look_up(self, rows: Sequence[Row]) -> None:
         """How often many rows are there, all at once."""
         self._stored.update(zip(rows, counts_of(self.contents.counts, rows), strict=True))

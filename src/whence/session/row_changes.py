@@ -59,24 +59,26 @@ class RowChanges:
     def add_to(self, draft: Draft) -> None:
         """First all old rows go, so that the others may take their keys."""
         table = draft.table(self.relation)
-        for row, found in self.old.items():
-            self._remove(table, row, found)
+        table.delete(self._going(table))
         for number, rows in self._new.items():
             action = self._actions[number]
             with _told_at(action):
                 table.insert(rows, PLACES[action.kind], is_new=action.kind == "update")
 
-    def _remove(self, table: TableDraft, row: Row, found: int) -> None:
-        copies = table.present(row)
-        if found > copies and not self._repeats:
-            raise DataError(
-                f"several rows of the source match one row of {self.relation.name!r}, so that it is not clear what "
-                f"becomes of it: {row_text(row)}",
-                span=self._done[row].span,
-                hint=ONE_MATCH,
-            )
-        if row not in self._stays:
-            table.remove(row, min(found, copies))
+    def _going(self, table: TableDraft) -> list[Row]:
+        """The rows that leave, with their copies. Raises for one that is to leave more often than it is there."""
+        going: list[Row] = []
+        for (row, found), copies in zip(self.old.items(), table.present_all(list(self.old)), strict=True):
+            if found > copies and not self._repeats:
+                raise DataError(
+                    f"several rows of the source match one row of {self.relation.name!r}, so that it is not clear what "
+                    f"becomes of it: {row_text(row)}",
+                    span=self._done[row].span,
+                    hint=ONE_MATCH,
+                )
+            if row not in self._stays:
+                going += [row] * min(found, copies)
+        return going
 
     def _checked(self, action: RowAction, rows: list[Row]) -> list[Row]:
         with _told_at(action):

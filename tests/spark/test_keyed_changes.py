@@ -24,6 +24,23 @@ def test_few_rows(spark: SparkSession) -> None:
         assert db.rows("total") == {(3, 702)}
 
 
+def test_statements_in_a_batch(spark: SparkSession) -> None:
+    with whence.connect(spark) as db:
+        db.execute("CREATE TABLE city(name STRING PRIMARY KEY, people INT); CREATE TABLE log(name STRING)")
+        db.insert("city", [("Oslo", 700), ("Bergen", 290)])
+        version = db.version
+        with db.batch() as batch:
+            batch.execute("UPDATE city SET people = people + ? WHERE people > ?", [1, 300])
+            batch.execute("INSERT INTO log VALUES ('Oslo')")
+            batch.delete("city", [("Bergen",)])
+        assert (db.version, db.rows("city"), db.rows("log")) == (version + 1, {("Oslo", 701)}, {("Oslo",)})
+        late = db.batch()
+        late.insert("city", [("Rome", 1)])
+        late.execute("DELETE FROM city WHERE name = 'Rome'")
+        with pytest.raises(whence.UnsupportedError, match="reads 'city', which the batch has changed before"), late:
+            pass
+
+
 def test_many_rows_stay_on_the_cluster(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def collected(_: object) -> None:
         raise AssertionError("the rows were brought to the driver")

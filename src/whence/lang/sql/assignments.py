@@ -40,13 +40,7 @@ def assigned(items: Sequence[exp.Expr], relation: Relation, name: str, source: S
                 "SET takes a column and its value", span=span_of(item, source), hint="write SET a = 1, b = a + 2"
             )
         place = span_of(item.this, source)
-        if item.this.table and item.this.table.lower() != name.lower():
-            raise UnknownNameError(
-                f"SET names a column of {relation.name!r}, and not of {item.this.table!r}",
-                span=place,
-                hint=f"write {item.this.name}, or {name}.{item.this.name}",
-            )
-        column = target_column(item.this.name, relation, place)
+        column = changed_column(item.this, relation, name, source)
         if column in found:
             raise DuplicateNameError(
                 f"column {column.name!r} is set twice", span=place, hint="leave one of the two out"
@@ -54,6 +48,20 @@ def assigned(items: Sequence[exp.Expr], relation: Relation, name: str, source: S
         check_no_aggregate(item.expression, source)
         found[column] = item.expression
     return found
+
+
+def changed_column(node: exp.Expr, relation: Relation, name: str, source: SourceText) -> Column:
+    """A column that gets a value. The table before it, if there is one, has to be the one that is changed."""
+    place = span_of(node, source)
+    if not isinstance(node, exp.Column) or node.args.get("db") is not None:
+        raise UnsupportedError("a column goes by its name here, or by table and name", span=place)
+    if node.table and node.table.lower() != name.lower():
+        raise UnknownNameError(
+            f"{node.table}.{node.name} is no column of {relation.name!r}, which is changed here",
+            span=place,
+            hint=f"write {node.name}, or {name}.{node.name}",
+        )
+    return target_column(node.name, relation, place)
 
 
 def place_of_all(items: Sequence[exp.Expr], source: SourceText) -> Span | None:

@@ -11,6 +11,7 @@ from whence.lang.sql.assignments import (
     as_stored,
     assigned,
     change_columns,
+    changed_column,
     check_no_aggregate,
     name_of,
     own_column,
@@ -18,7 +19,7 @@ from whence.lang.sql.assignments import (
 )
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.targets import check_left_out, target_column, target_table
+from whence.lang.sql.targets import check_left_out, target_table
 from whence.lang.sql.views import lower_query, start
 from whence.model.program import ChangeRows, RowAction
 from whence.model.schema import Column, Relation
@@ -119,7 +120,7 @@ class _Merge:
             raise ArityError(f"INSERT takes {len(names)}, one for each column, and has {counted}", span=place)
         values: dict[Column, exp.Expr] = {}
         for name, cell in zip(names, cells, strict=True):
-            column = target_column(name.name, self.relation, span_of(name, self.source))
+            column = changed_column(name, self.relation, self.target, self.source)
             if column in values:
                 raise DuplicateNameError(f"column {name.name!r} comes twice", span=span_of(name, self.source))
             check_no_aggregate(cell, self.source)

@@ -1,0 +1,2 @@
+CREATE TABLE t(a INT PRIMARY KEY, b INT);
+UPDATE t SET x.t.b = 1;

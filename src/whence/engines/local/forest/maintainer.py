@@ -265,6 +265,8 @@ class ForestMaintainer(ProofForest):
         self.last_dead = self._waves = 0
         self._computed = self._computer.count
         self._follow_numbers()
+        if len(rows) >= _WORTH_SORTING:
+            self._more_room(int(rows[:, layout.COMES].sum()))
         if len(rows) >= _WORTH_SORTING and not self._component.recursive:
             first = rows[:, layout.ENTERING].astype(np.int64)
             second = rows[:, min(layout.ENTERING + 1, rows.shape[1] - 1)]
@@ -313,8 +315,9 @@ class ForestMaintainer(ProofForest):
     def _newest(self, relation: str) -> Row:
         return self._decoders[relation].rows(self._present(relation, self.alive(relation)[-1:]))[0]
 
-    def _more_room(self) -> None:
-        self._forest = more_room(self._forest, self._rules, self._work)
+    def _more_room(self, rows: int = 0) -> None:
+        """Wherever there is too little, and for so many more rows."""
+        self._forest = more_room(self._forest, self._rules, rows)
         while len(self._queue) < len(self._forest.nodes):
             self._queue, self._dead = longer(self._queue), longer(self._dead)
 

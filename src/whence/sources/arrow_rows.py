@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from whence.columns.arrow import ArrowRows
 from whence.functions.widening import is_integer
 from whence.model.schema import Column, Relation
-from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType
+from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,6 +34,19 @@ def arrow_rows(table: pa.Table, positions: list[int], relation: Relation) -> Arr
             return None
         arrays.append(array)
     return ArrowRows(relation, arrays)
+
+
+def column_rows(columns: Sequence[Sequence[Value]], relation: Relation) -> ArrowRows | None:
+    """Rows whose values were checked column by column; None where Arrow does not take them."""
+    import pyarrow as pa
+
+    try:
+        arrays = [
+            pa.array(values, column.type.arrow()) for values, column in zip(columns, relation.columns, strict=True)
+        ]
+    except (pa.ArrowException, UnicodeEncodeError, TypeError, ValueError, OverflowError):
+        return None
+    return arrow_rows(pa.Table.from_arrays(arrays, relation.column_names), list(range(len(arrays))), relation)
 
 
 def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:

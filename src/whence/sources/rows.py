@@ -125,9 +125,29 @@ def row_text(row: Sequence[object]) -> str:
     return text if len(text) <= LONGEST_ROW else text[: LONGEST_ROW - 4] + "...)"
 
 
+# So many rows are taken as columns: from about as many on, everything is kept in columns.
+MANY = 8_192
+
+
 @dataclass(slots=True)
 class RowSource:
     given: Iterable[object]
+
+    def whole(self, relation: Relation) -> ArrowRows | None:
+        """All rows as columns, if they are many, and every one of them fits without a closer look."""
+        rows = self.given
+        if not isinstance(rows, list) or len(rows) < MANY or relation.ttl is not None or relation.window is not None:
+            return None
+        if not set(map(type, rows)) <= {tuple, list} or set(map(len, rows)) != {relation.arity}:
+            return None
+        from whence.sources.arrow_rows import column_rows
+
+        try:
+            # Not with zip(*rows), whose iterators, one for each row, Python's collector goes through again and again.
+            columns = [read([row[at] for row in rows]) for at, read in enumerate(_column_readers(relation))]
+        except DataError:
+            return None
+        return column_rows(columns, relation)
 
     def rows(self, relation: Relation) -> Iterable[Sequence[object]]:
         if isinstance(self.given, list) and set(map(type, self.given)) <= {tuple, list}:

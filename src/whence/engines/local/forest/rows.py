@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whence.columns.arrow import CountedColumns
 from whence.columns.compiled import inlined, kernel
 from whence.engines.local.forest.layout import ALIVE, COLUMNS, NOTED, RELATION, STATUS, Array
 from whence.engines.local.forest.values import Interner, ValueColumn
@@ -90,7 +91,7 @@ class Decoder:
         return columns
 
 
-class ForestDelta(CountedDelta):
+class ForestDelta(CountedColumns):
     """Rows that come and rows that go. Copies of their integers are kept, not the rows."""
 
     def __init__(self, decoder: Decoder, change: ForestChange) -> None:
@@ -108,9 +109,13 @@ class ForestDelta(CountedDelta):
     def totals(self) -> tuple[int, int]:
         return self.change.come, len(self.change.ids) - self.change.come
 
-    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
+    @property
+    def counts(self) -> list[int]:  # type: ignore[override] - it follows from the totals
         come, gone = self.totals
-        return self.decoder.columns(self.change), [1] * come + [-1] * gone
+        return [1] * come + [-1] * gone
+
+    def value_columns(self) -> Sequence[Sequence[Value]]:
+        return self.decoder.columns(self.change)
 
     def _decoded(self) -> Mapping[Row, int]:
         if self._rows is None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whence.columns.arrow import ArrowRows
+from whence.errors import DataError
 from whence.functions.widening import is_integer
-from whence.model.schema import Column, Relation
-from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType, Value
+from whence.model.schema import Column, Relation, column_reader
+from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,17 +37,23 @@ def arrow_rows(table: pa.Table, positions: list[int], relation: Relation) -> Arr
     return ArrowRows(relation, arrays)
 
 
-def column_rows(columns: Sequence[Sequence[Value]], relation: Relation) -> ArrowRows | None:
-    """Rows whose values were checked column by column; None where Arrow does not take them."""
+def listed_rows(rows: Sequence[Sequence[Any]], relation: Relation) -> ArrowRows | None:
+    """The same for rows of as many values as there are columns."""
     import pyarrow as pa
 
-    try:
-        arrays = [
-            pa.array(values, column.type.arrow()) for values, column in zip(columns, relation.columns, strict=True)
-        ]
-    except (pa.ArrowException, UnicodeEncodeError, TypeError, ValueError, OverflowError):
-        return None
-    return arrow_rows(pa.Table.from_arrays(arrays, relation.column_names), list(range(len(arrays))), relation)
+    arrays = []
+    for at, column in enumerate(relation.columns):
+        # Not with zip(*rows), whose iterators, one for each row, Python's collector goes through again and again.
+        values: Sequence[Any] = [row[at] for row in rows]
+        try:
+            # Whether whole numbers are in range, Arrow sees by itself.
+            if not is_integer(column.type) or set(map(type, values)) != {int}:
+                values = column_reader(column)(values)
+            arrays.append(pa.array(values, column.type.arrow()))
+        except (DataError, pa.ArrowException, ValueError, TypeError, OverflowError):
+            return None
+    table = pa.Table.from_arrays(arrays, relation.column_names)
+    return arrow_rows(table, list(range(relation.arity)), relation)
 
 
 def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:

@@ -140,14 +140,9 @@ class RowSource:
             return None
         if not set(map(type, rows)) <= {tuple, list} or set(map(len, rows)) != {relation.arity}:
             return None
-        from whence.sources.arrow_rows import column_rows
+        from whence.sources.arrow_rows import listed_rows
 
-        try:
-            # Not with zip(*rows), whose iterators, one for each row, Python's collector goes through again and again.
-            columns = [read([row[at] for row in rows]) for at, read in enumerate(_column_readers(relation))]
-        except DataError:
-            return None
-        return column_rows(columns, relation)
+        return listed_rows(rows, relation)
 
     def rows(self, relation: Relation) -> Iterable[Sequence[object]]:
         if isinstance(self.given, list) and set(map(type, self.given)) <= {tuple, list}:

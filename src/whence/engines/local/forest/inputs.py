@@ -33,8 +33,15 @@ class Entrance:
     """The way in for one relation. The columns at `positions` are interned; one more, or one of them, may be a cost."""
 
     def __init__(
-        self, number: int, interner: Interner, relation: Relation, positions: Sequence[int], value: ValueColumn | None
+        self,
+        number: int,
+        interner: Interner,
+        vocabularies: dict[Type, Vocabulary],
+        relation: Relation,
+        positions: Sequence[int],
+        value: ValueColumn | None,
     ) -> None:
+        """`vocabularies` are those of all entrances."""
         self._number = number
         self._interner = interner
         self._types = [relation.columns[position].type for position in positions]
@@ -42,7 +49,7 @@ class Entrance:
         self._tables = [(interner.table(relation.columns[position].type), position) for position in positions]
         self._value = value
         self._translation: _Translation | None = None
-        self._vocabularies = [Vocabulary(interner, type_) for type_ in self._types]
+        self._vocabularies = [vocabularies.setdefault(type_, Vocabulary(interner, type_)) for type_ in self._types]
 
     def enter(self, delta: Delta, store: Store, rows: Array, costs: Array, at: int, *, is_back: bool = False) -> int:
         """Write down what comes and what goes when the rows that are stored change like this, from row `at` on; or the
@@ -129,14 +136,20 @@ def _moves(delta: Delta, store: Store) -> tuple[list[Row], list[Row]]:
     return come, gone
 
 
-def _moved_columns(delta: ColumnDelta, table: ColumnTable, sign: int) -> tuple[list[Array], int]:
+def _moved_columns(delta: ColumnDelta, table: ColumnTable, sign: int) -> tuple[Sequence[Array], int]:
     """The columns of the rows that come and after them those that go with a change that is staged, or with its reverse.
 
     Then how many come.
     """
-    before = table.counts(table.find(delta.encoded, len(delta)))
-    was, will = before > 0, before + delta.weights > 0
-    moved = [np.flatnonzero(~was & will), np.flatnonzero(was & ~will)][::sign]
+    if table.is_set:
+        comes, goes = delta.weights > 0, delta.weights < 0
+    else:
+        before = table.counts(table.find(delta.encoded, len(delta)))
+        was, will = before > 0, before + delta.weights > 0
+        comes, goes = ~was & will, was & ~will
+    moved = [np.flatnonzero(comes), np.flatnonzero(goes)][::sign]
+    if len(moved[0]) == len(delta):
+        return delta.encoded, len(delta)
     order = np.concatenate(moved)
     return [column[order] for column in delta.encoded], len(moved[0])
 
@@ -157,7 +170,7 @@ def _write_rows(
 
 
 class Vocabulary:
-    """What the numbers of a column, in a table of such columns, are as integers of a forest."""
+    """What the numbers that columns of a type have in tables are as integers of a forest."""
 
     def __init__(self, interner: Interner, type_: Type) -> None:
         self._interner = interner

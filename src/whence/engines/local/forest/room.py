@@ -72,8 +72,9 @@ def more_room(forest: ForestArrays, rules: RuleTables, rows: int = 0) -> ForestA
     while count + rows >= len(forest.nodes):
         best = copied(forest.best, count, 4 * len(forest.best)) if len(forest.best) else forest.best
         forest = forest._replace(nodes=copied(forest.nodes, count, 4 * len(forest.nodes)), best=best)
-    if forest.counters[DERIVATIONS] >= len(forest.derivations):
-        forest = forest._replace(derivations=longer(forest.derivations))
+    used = int(forest.counters[DERIVATIONS])
+    while used + rows >= len(forest.derivations):
+        forest = forest._replace(derivations=copied(forest.derivations, used, 4 * len(forest.derivations)))
     slots = len(forest.slots)
     while 2 * (count + rows) >= slots:
         slots *= 2

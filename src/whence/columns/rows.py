@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Rows that are made at a time.
 PIECE = 10_000
+# So few rows are quickly taken apart into columns.
+FEW = 64
 
 
 def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
@@ -37,7 +39,12 @@ def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
 
 def encoded_rows(encodings: Sequence[Encoding], rows: Sequence[Row]) -> list[Array]:
     """Rows as columns of numbers."""
-    columns: Sequence[Sequence[Value]] = list(zip(*rows, strict=True)) if rows else [()] * len(encodings)
+    columns: Sequence[Sequence[Value]]
+    if len(rows) > FEW:
+        # zip makes an iterator for each row, which Python's collector goes through again and again.
+        columns = [[row[at] for row in rows] for at in range(len(rows[0]))]
+    else:
+        columns = list(zip(*rows, strict=True)) if rows else [()] * len(encodings)
     return [encoding.encode(values) for encoding, values in zip(encodings, columns, strict=True)]
 
 

@@ -43,7 +43,6 @@ def listed_rows(rows: Sequence[Sequence[Any]], relation: Relation) -> ArrowRows 
 
     arrays = []
     for at, column in enumerate(relation.columns):
-        # Not with zip(*rows), whose iterators, one for each row, Python's collector goes through again and again.
         values: Sequence[Any] = [row[at] for row in rows]
         try:
             # Whether whole numbers are in range, Arrow sees by itself.

@@ -77,7 +77,8 @@ def _by_column(rows: list[Sequence[object]], relation: Relation) -> list[Row] | 
     """The rows, checked column by column; None if some do not fit, or if there are too few for it to pay."""
     if len(rows) < FEW or set(map(len, rows)) != {relation.arity}:
         return None
-    columns = list(zip(*rows, strict=True))
+    # zip makes an iterator for each row, which Python's collector goes through again and again.
+    columns = [[row[at] for row in rows] for at in range(relation.arity)]
     try:
         checked = [read(values) for read, values in zip(_column_readers(relation), columns, strict=True)]
     except DataError:

@@ -92,10 +92,10 @@ class Computer:
 
 def _different(rows: Array) -> Array:
     """Each row once."""
-    # Two integers at a time, as one: numpy takes far longer to compare rows.
     combined = rows[:, 0].astype(np.int64)
-    if rows.shape[1] == 1:
-        return np.unique(combined)[:, np.newaxis]
-    for column in rows.T[1:]:
-        _, first, combined = np.unique(combined << 32 | column, return_index=True, return_inverse=True)
-    return rows[first]
+    # Two integers at a time, as one: numpy takes far longer to compare rows.
+    for column in rows.T[1:-1]:
+        combined = np.unique(combined << 32 | column, return_inverse=True)[1]
+    if rows.shape[1] > 1:
+        combined = combined << 32 | rows[:, -1]
+    return rows[np.unique(combined, return_index=True)[1]]

@@ -60,8 +60,8 @@ class Entrance:
         if isinstance(delta, ForestDelta):
             return self._translate(delta.reversed() if is_back else delta, rows, costs, at)
         if isinstance(store, ColumnStore) and len(delta) >= _MANY:
-            moved, come = _moved_columns(store.stage(delta), store.table, -1 if is_back else 1)
-            return self._write_columns(store.table.encodings, moved, come, rows, costs, at)
+            moved, first = _moved_columns(store.stage(delta), store.table, -1 if is_back else 1)
+            return self._write_columns(store.table.encodings, moved, first, rows, costs, at)
         come, gone = _moves(delta, store)
         if is_back:
             come, gone = gone, come

@@ -187,7 +187,7 @@ def begin(forest: ForestArrays, rules: RuleTables, plan: int, node: int, match: 
 
 @inlined
 def advance(forest: ForestArrays, rules: RuleTables, match: Array, count: int, work: Array) -> bool:
-    """Go on to the next match of the first `count` steps; False when there is none left. The first call finds the first.
+    """Go on to the next match of the first `count` steps, or to the first one; False when there is none left.
 
     It stops as well where a function has no value yet. Then fewer steps are matched.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -95,6 +96,7 @@ class ForestDelta(CountedColumns):
     """Rows that come and rows that go. Copies of their integers are kept, not the rows."""
 
     def __init__(self, decoder: Decoder, change: ForestChange) -> None:
+        super().__init__(array("b", [1]) * change.come + array("b", [-1]) * (len(change.ids) - change.come))
         self.decoder = decoder
         self.change = change
         self._rows: dict[Row, int] | None = None
@@ -109,10 +111,8 @@ class ForestDelta(CountedColumns):
     def totals(self) -> tuple[int, int]:
         return self.change.come, len(self.change.ids) - self.change.come
 
-    @property
-    def counts(self) -> list[int]:  # type: ignore[override] - it follows from the totals
-        come, gone = self.totals
-        return [1] * come + [-1] * gone
+    def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
+        return self.value_columns(), list(self.counts)
 
     def value_columns(self) -> Sequence[Sequence[Value]]:
         return self.decoder.columns(self.change)

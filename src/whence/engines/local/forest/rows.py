@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,7 +100,6 @@ class ForestDelta(CountedColumns):
         super().__init__(array("b", [1]) * change.come + array("b", [-1]) * (len(change.ids) - change.come))
         self.decoder = decoder
         self.change = change
-        self._rows: dict[Row, int] | None = None
 
     def reversed(self) -> ForestDelta:
         """What takes it back."""
@@ -117,24 +117,11 @@ class ForestDelta(CountedColumns):
     def value_columns(self) -> Sequence[Sequence[Value]]:
         return self.decoder.columns(self.change)
 
-    def _decoded(self) -> Mapping[Row, int]:
-        if self._rows is None:
-            rows = self.decoder.rows(self.change)
-            self._rows = dict.fromkeys(rows[self.change.come :], -1)
-            self._rows.update(dict.fromkeys(rows[: self.change.come], 1))
-        return self._rows
-
-    def __getitem__(self, row: Row) -> int:
-        return self._decoded()[row]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._decoded())
-
-    def __len__(self) -> int:
-        return len(self.change.ids)
-
-    def items(self) -> ItemsView[Row, int]:
-        return self._decoded().items()
+    @cached_property
+    def as_rows(self) -> dict[Row, int]:
+        """First the rows that go."""
+        rows, come = self.decoder.rows(self.change), self.change.come
+        return {**dict.fromkeys(rows[come:], -1), **dict.fromkeys(rows[:come], 1)}
 
 
 class ForestRows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from decimal import Decimal
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 PIECE = 10_000
 # So few rows are quickly taken apart into columns.
 FEW = 64
+
+
+@runtime_checkable
+class EncodesColumns(Protocol):
+    """A change that has a shorter way to columns of numbers than over its values."""
+
+    def encoded(self, encodings: Sequence[Encoding]) -> list[Array]: ...
 
 
 def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
@@ -55,6 +62,8 @@ def encoded_arrow(encodings: Sequence[Encoding], rows: ArrowRows) -> list[Array]
 def encoded_columns(encodings: Sequence[Encoding], delta: CountedColumns) -> list[Array]:
     if isinstance(delta, CountedRows):
         return encoded_arrow(encodings, delta.rows)
+    if isinstance(delta, EncodesColumns):
+        return delta.encoded(encodings)
     return [encoding.encode(values) for encoding, values in zip(encodings, delta.value_columns(), strict=True)]
 
 

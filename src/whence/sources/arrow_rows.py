@@ -45,10 +45,11 @@ def listed_rows(rows: Sequence[Sequence[Any]], relation: Relation) -> ArrowRows 
     for at, column in enumerate(relation.columns):
         values: Sequence[Any] = [row[at] for row in rows]
         try:
-            # Whether whole numbers are in range, Arrow sees by itself.
-            if not is_integer(column.type) or set(map(type, values)) != {int}:
-                values = column_reader(column)(values)
-            arrays.append(pa.array(values, column.type.arrow()))
+            if is_integer(column.type):
+                # Arrow tells whole numbers from everything else, and then sees whether they are in range.
+                arrays.append(pa.array(values))
+            else:
+                arrays.append(pa.array(column_reader(column)(values), column.type.arrow()))
         except (DataError, pa.ArrowException, ValueError, TypeError, OverflowError):
             return None
     table = pa.Table.from_arrays(arrays, relation.column_names)

@@ -73,7 +73,8 @@ def more_room(forest: ForestArrays, rules: RuleTables, rows: int = 0) -> ForestA
         best = copied(forest.best, count, 4 * len(forest.best)) if len(forest.best) else forest.best
         forest = forest._replace(nodes=copied(forest.nodes, count, 4 * len(forest.nodes)), best=best)
     used = int(forest.counters[DERIVATIONS])
-    while used + rows >= len(forest.derivations):
+    # A row is used in a few of them, as a rule. Room that is not used takes no memory.
+    while used + 4 * rows >= len(forest.derivations):
         forest = forest._replace(derivations=copied(forest.derivations, used, 4 * len(forest.derivations)))
     slots = len(forest.slots)
     while 2 * (count + rows) >= slots:

@@ -13,6 +13,7 @@ import numpy as np
 
 from whence.columns.arrow import CountedColumns
 from whence.columns.compiled import inlined, kernel
+from whence.columns.encoding import Encoding
 from whence.engines.local.forest.layout import ALIVE, COLUMNS, NOTED, RELATION, STATUS, Array
 from whence.engines.local.forest.values import Interner, ValueColumn
 from whence.model.types import Row, Type, Value
@@ -59,6 +60,8 @@ class ForestCounts(Mapping[Row, int]):
         return dict.fromkeys(self._forest.rows(self._relation), 1).items()
 
 
+# Among so many rows, values are looked for that come more than once.
+_MANY = 64
 # So many rows are made at a time, for those who may not want all of them.
 _AT_A_TIME = 1 << 12
 
@@ -117,11 +120,32 @@ class ForestDelta(CountedColumns):
     def value_columns(self) -> Sequence[Sequence[Value]]:
         return self.decoder.columns(self.change)
 
+    def encoded(self, encodings: Sequence[Encoding]) -> list[Array]:
+        """The columns as those of tables."""
+        decoder, (ids, costs, _) = self.decoder, self.change
+        columns: list[Array] = [costs] * len(encodings)
+        for at, position in enumerate(decoder.positions):
+            columns[position] = _encoded(decoder.interner, ids[:, at], encodings[position])
+        if decoder.value is not None:
+            position = decoder.value.position
+            columns[position] = encodings[position].encode(decoder.value.decode(costs))
+        return columns
+
     @cached_property
     def as_rows(self) -> dict[Row, int]:
         """First the rows that go."""
         rows, come = self.decoder.rows(self.change), self.change.come
         return {**dict.fromkeys(rows[come:], -1), **dict.fromkeys(rows[:come], 1)}
+
+
+def _encoded(interner: Interner, ids: Array, encoding: Encoding) -> Array:
+    if len(ids) < _MANY or ids.max() > 4 * len(ids):
+        return encoding.encode(interner.decode(ids))
+    # Each value once.
+    different = np.flatnonzero(np.bincount(ids))
+    known = np.empty(different[-1] + 1, encoding.dtype)
+    known[different] = encoding.encode(interner.decode(different))
+    return known[ids]
 
 
 class ForestRows:

@@ -115,7 +115,7 @@ def derive_all(forest: ForestArrays, rules: RuleTables, depth: int, queue: Array
     return True
 
 
-# So many tuples that follow from the inputs alone are divided into groups.
+# So many tuples that follow from the inputs alone are divided into groups, and as few as two of the very first.
 _MANY = 1 << 10
 
 

@@ -1,4 +1,4 @@
-"""What DELETE ... WHERE and INSERT ... SELECT look at: a row by its key, rows by an index, or all of them once."""
+"""What statements with a condition or a query look at: a row by its key, rows by an index, or all of them once."""
 
 # ruff: noqa: SLF001 - how rows are found shows nowhere else
 from __future__ import annotations
@@ -75,9 +75,30 @@ def test_rows_are_found(
     assert found == looks
 
 
+@pytest.mark.parametrize(
+    ("condition", "changed", "looks"),
+    [("k = 7", [7], []), ("g = 3 AND v < 30", [3, 13, 23], []), ("v = 50", [50], [100])],
+)
+def test_rows_to_update_are_found(
+    passes: list[int], db: whence.Database, condition: str, changed: list[int], looks: list[int]
+) -> None:
+    before = indexes(db)
+    passes.clear()
+    db.execute(f"UPDATE t SET k = k + 1000, v = v - 1 WHERE {condition}")
+    found = [*passes]
+    assert indexes(db) == before
+    assert db.rows("t") - set(ROWS) == {(k + 1000, k % 10, k - 1) for k in changed}
+    assert found == looks
+
+
 def test_a_statement_that_fails_leaves_no_trace(db: whence.Database) -> None:
     before = indexes(db), db.rows("t"), db.version
-    for text in ("DELETE FROM t WHERE v + 2147483600 > 5", "INSERT INTO t SELECT k, g + 1, v FROM t WHERE v = 5"):
+    for text in (
+        "DELETE FROM t WHERE v + 2147483600 > 5",
+        "INSERT INTO t SELECT k, g + 1, v FROM t WHERE v = 5",
+        "UPDATE t SET v = v + 2147483600",
+        "UPDATE t SET k = 5 WHERE g = 5",
+    ):
         with pytest.raises(whence.WhenceError):
             db.execute(text)
         assert (indexes(db), db.rows("t"), db.version) == before

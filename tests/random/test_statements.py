@@ -1,5 +1,5 @@
-"""Random DELETE ... WHERE and INSERT ... SELECT take and bring the same rows on the local engine as on the reference
-engine, and the answer to their queries leaves no trace.
+"""Random DELETE, UPDATE, MERGE and INSERT ... SELECT do the same on the local engine as on the reference engine, and
+the answer to their queries leaves no trace.
 """
 
 # ruff: noqa: SLF001 - what is kept behind all that is shown has no public form
@@ -20,9 +20,9 @@ from tests.random.tables import Table, literal
 from tests.random.tally import seeds
 from whence.incremental.store import LazyStore
 from whence.lang.sql.parse import parse_sql
-from whence.model.program import DeleteWhere, InsertQuery
+from whence.model.program import ChangeRows, DeleteWhere, InsertQuery
 from whence.model.types import Row, Value
-from whence.session.statements import _answer
+from whence.session.answers import answer
 
 PROGRAMS, CHUNK, STATEMENTS = 80, 20, 6
 
@@ -55,10 +55,10 @@ class Twins:
         """The rows of the statement's query, which only looks."""
         try:
             (statement,) = parse_sql(text, db.catalog())
-            assert isinstance(statement, DeleteWhere | InsertQuery)
+            assert isinstance(statement, ChangeRows | DeleteWhere | InsertQuery)
             before = kept(db)
             try:
-                return dict(_answer(db._session, statement.query))
+                return dict(answer(db._session, statement.query))
             finally:
                 assert kept(db) == before
         except whence.WhenceError as error:
@@ -95,19 +95,70 @@ class Statements:
 
     def make(self) -> str:
         table = self.rng.choice(self.tables)
-        return self.delete(table) if self.rng.random() < 0.6 else self.insert(table)
+        kind = self.rng.choices((self.delete, self.update, self.merge, self.insert), (2, 3, 3, 3))[0]
+        return kind(table)
 
     def delete(self, table: Table) -> str:
+        return f"DELETE FROM {table.name} WHERE {self.condition(table)}"
+
+    def update(self, table: Table) -> str:
+        chosen = self.rng.sample(table.columns, self.rng.randint(1, len(table.columns)))
+        if self.rng.random() < 0.7:
+            chosen = [column for column in chosen if column.name not in table.key] or chosen
+        expressions = self.expressions(table)
+        values = [f"{c.name} = {self.value(expressions, c.type)}" for c in chosen]
+        return f"UPDATE {table.name} SET {', '.join(values)} WHERE {self.condition(table)}"
+
+    def merge(self, table: Table) -> str:
+        other = self.rng.choice(self.tables)
+        source = [Ref(f"src.{c.name}", kind_of(c.type), plain=True) for c in other.columns]
+        both = [*(Ref(f"tgt.{c.name}", kind_of(c.type), plain=True) for c in table.columns), *source]
+        pairs = [(a, b) for a in table.columns for b in other.columns if kind_of(a.type) == kind_of(b.type)]
+        pairs = self.rng.sample(pairs, min(len(pairs), self.rng.randint(1, 2)))
+        on = [f"tgt.{a.name} = src.{b.name}" for a, b in pairs]
+        if not on or self.rng.random() < 0.2:
+            on.append(Expressions(self.rng, both).condition(1))
+        seen = Expressions(self.rng, both, self.queries.subquery)
+        new = Expressions(self.rng, source, self.queries.subquery)
+        chosen = self.rng.sample(table.columns, self.rng.randint(1, len(table.columns)))
+        chosen = [column for column in chosen if column.name not in table.key] or chosen
+        update = f"UPDATE SET {', '.join(f'{c.name} = {self.value(seen, c.type)}' for c in chosen)}"
+        names = ", ".join(c.name for c in table.columns)
+        insert = f"({names}) VALUES ({', '.join(self.value(new, c.type) for c in table.columns)})"
+        whens = [
+            f"WHEN MATCHED AND {seen.condition(1)} THEN {self.rng.choice((update, 'DELETE'))}",
+            f"WHEN MATCHED THEN {self.rng.choice((update, 'DELETE'))}",
+            f"WHEN NOT MATCHED AND {new.condition(1)} THEN INSERT {insert}",
+        ]
+        whens = [when for when in whens if self.rng.random() < 0.6] or whens[1:2]
+        return f"MERGE INTO {table.name} tgt USING {other.name} src ON {' AND '.join(on)} {' '.join(whens)}"
+
+    def upserts(self) -> list[tuple[str, list[Row]]]:
+        """Rows that are there, mixed with each other, for tables with a key."""
+        found = []
+        for table in self.tables:
+            if table.key and table.rows and self.rng.random() < 0.3:
+                chosen = [self.rng.choices(table.rows, k=len(table.columns)) for _ in range(self.rng.randint(1, 4))]
+                found.append((table.name, [tuple(row[at] for at, row in enumerate(rows)) for rows in chosen]))
+        return found
+
+    def value(self, expressions: Expressions, kind: str) -> str:
+        """The expression's own type may be wider than that of its column."""
+        return f"CAST({expressions.make(kind_of(kind), self.rng.choice((0, 1, 2)))} AS {kind})"
+
+    def condition(self, table: Table) -> str:
         if self.rng.random() < 0.3 and table.rows:
             row = self.rng.choice(table.rows)
             by = self.rng.sample(range(len(row)), self.rng.randint(1, len(row)))
             if table.key and self.rng.random() < 0.7:
                 by = [at for at, column in enumerate(table.columns) if column.name in table.key]
             texts = [f"{table.columns[at].name} = {_constant(row[at], table.columns[at].type)}" for at in by]
-            return f"DELETE FROM {table.name} WHERE {' AND '.join(texts)}"
+            return " AND ".join(texts)
+        return self.expressions(table).condition(self.rng.choice((1, 2, 3)))
+
+    def expressions(self, table: Table) -> Expressions:
         scope = [Ref(f"{table.name}.{c.name}", kind_of(c.type), plain=True) for c in table.columns]
-        condition = Expressions(self.rng, scope, self.queries.subquery).condition(self.rng.choice((1, 2, 3)))
-        return f"DELETE FROM {table.name} WHERE {condition}"
+        return Expressions(self.rng, scope, self.queries.subquery)
 
     def insert(self, table: Table) -> str:
         query = self.queries.query(self.rng.choice((1, 2)), Demand([kind_of(c.type) for c in table.columns]))
@@ -137,6 +188,9 @@ def test_random_statements(start: int) -> None:
         statements = Statements(rng, program)
         for _ in range(STATEMENTS):
             text = statements.make()
+            for name, rows in statements.upserts():
+                for db in twins.both:
+                    db.upsert(name, rows)
             try:
                 outcomes[twins.execute(text)] += 1
             except Exception as error:

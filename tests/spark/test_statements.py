@@ -1,4 +1,4 @@
-"""DELETE with a condition and INSERT of a query: the driver takes few rows, and the cluster many."""
+"""DELETE and UPDATE with a condition and INSERT of a query: the driver takes few rows, and the cluster many."""
 
 from __future__ import annotations
 
@@ -21,8 +21,16 @@ VIEW = "CREATE VIEW sums AS SELECT a, count(*) AS n, sum(b) AS total FROM item G
 STATEMENTS = (
     "INSERT INTO picked SELECT a, b FROM item WHERE b % 3 = 0",
     "DELETE FROM item WHERE a IN (SELECT a FROM sums WHERE n > 3) AND b > 30",
+    "UPDATE item SET b = b + 200 WHERE a = 'y' AND b < 30",
     "INSERT INTO item SELECT a, b + 1000 FROM picked",
-    "DELETE FROM item",
+    "UPDATE picked SET a = (SELECT max(a) FROM sums), b = b - 1 WHERE b IN (SELECT b FROM item)",
+    """MERGE INTO item USING (SELECT DISTINCT a, b FROM picked) p ON item.b = p.b + 1001 AND item.a = p.a
+    WHEN MATCHED AND item.b > 1020 THEN UPDATE SET a = 'm' WHEN MATCHED THEN DELETE""",
+    """MERGE INTO picked USING (SELECT DISTINCT a, b FROM item) s ON picked.b = s.b - 1 AND picked.a >= s.a
+    WHEN MATCHED AND s.a = 'x' THEN UPDATE SET * WHEN NOT MATCHED AND s.b > 100 THEN INSERT (a, b) VALUES (s.a, s.b)""",
+    "INSERT OVERWRITE item SELECT a, b FROM item WHERE b % 2 = 0 UNION ALL SELECT 'w', 2001",
+    "INSERT OVERWRITE picked VALUES ('x', 3), ('new', 7)",
+    "TRUNCATE TABLE item",
 )
 NOTHING_IN_THE_DRIVER = Paging(whole=0, delta=0)
 
@@ -56,12 +64,19 @@ def test_large_answers_stay_on_the_cluster(spark: SparkSession, monkeypatch: pyt
 
         monkeypatch.setattr(FrameDelta, "_rows", property(collected))
         inserted = db.execute("INSERT INTO picked SELECT a, b FROM item WHERE b = 1")
+        updated = db.execute("UPDATE item SET b = 5 WHERE b > 4")
         deleted = db.execute("DELETE FROM item WHERE b > 1")
         assert inserted is not None
         assert deleted is not None
+        assert updated is not None
+        assert updated.inserted == updated.deleted == {"item": 4285}
         assert inserted.inserted == {"picked": 4286}
         assert deleted.deleted == {"item": 21428}
         assert db.query("SELECT count(*) AS n FROM item").to_pydict() == {"n": [8572]}
+        db.insert("item", spark.range(30_000).selectExpr("cast(id AS int) AS a", "9 AS b"))
+        overwritten = db.execute("INSERT OVERWRITE item VALUES (1, 9), (-1, 9)")
+        assert overwritten is not None
+        assert (overwritten.inserted, overwritten.deleted) == ({"item": 1}, {"item": 38571})
 
 
 def test_a_failing_statement_changes_nothing(spark: SparkSession) -> None:
@@ -73,6 +88,12 @@ def test_a_failing_statement_changes_nothing(spark: SparkSession) -> None:
             db.execute("DELETE FROM item WHERE 1 / (b - 2) > 0")
         with pytest.raises(whence.DataError, match="key"):
             db.execute("INSERT INTO picked SELECT a, 1 FROM item")
+        with pytest.raises(whence.DataError, match="key"):
+            db.execute("UPDATE item SET b = 7, a = 'z'")
+        with pytest.raises(whence.DataError, match="several rows of the source match one row of 'item'"):
+            db.execute("MERGE INTO item USING item s ON s.b > 0 WHEN MATCHED THEN UPDATE SET a = s.a")
+        with pytest.raises(whence.DataError, match="takes no NULL"):
+            db.execute("UPDATE item SET b = NULL")
         assert (db.rows("item"), db.rows("picked"), db.version) == ({("x", 1), ("y", 2)}, set(), before)
 
 

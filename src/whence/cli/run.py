@@ -146,7 +146,7 @@ def add_run(commands: Commands) -> None:
     )
     run.add_argument("program", metavar="PROGRAM", type=program, help="a .sql or .dl file")
     add_changes_option(
-        run, "a .sql file of INSERT and DELETE statements to run after the program, one by one; may be repeated"
+        run, "a .sql file of INSERT, UPDATE and DELETE statements to run after the program, one by one; may be repeated"
     )
     run.add_argument("--view", metavar="NAME", action="append", help="show this view or table; may be repeated")
     run.add_argument(

@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable, Generator
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from whence.database.changes import TableChanges
 from whence.database.hypothetical import ChangeQuestions
 from whence.database.overview import OverviewQuestions
+from whence.database.program_text import program_text
 from whence.database.why import WhyQuestions
 from whence.deadline import time_left
 from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
@@ -19,19 +21,19 @@ from whence.model.program import Catalog
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
-from whence.session.batch import Batch
-from whence.session.draft import Delete, Insert, ignores_missing
+from whence.session.batch import BatchChange
 from whence.session.feeds import feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
+from whence.session.statement_changes import StatementChange
 from whence.session.subscriptions import Callback, Subscription
-from whence.sources.source import read_rows
 from whence.sources.text_files import decode
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from whence.explain.explain import Explanation
+    from whence.lang.sql.parameters import Parameters
     from whence.session.query import Query
 
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN_CHECKS = 0.1
 
 
-class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
+class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     """Tables, views over them, and the changes of both. Threads may share it: calls take turns."""
 
     def __init__(self, session: Session) -> None:
@@ -49,19 +51,25 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
         self._in_change = False
 
     def execute(
-        self, sql: str | bytes, *, name: str = "<sql>", directory: str | os.PathLike[str] = "."
+        self,
+        sql: str | bytes,
+        params: Parameters | None = None,
+        *,
+        name: str = "<sql>",
+        directory: str | os.PathLike[str] = ".",
     ) -> Commit | None:
         """Run SQL statements, separated by `;`, and return the commit of the last one, if it did anything.
 
-        Nothing runs unless all of the text can be understood; then each statement is a commit of its own. `name` is
-        what errors call the text; files that it mentions are looked for in `directory`.
+        Nothing runs unless all of the text can be understood; then each statement is a commit of its own. `params` are
+        the values for `?`, a list, or for `:name`, a dict. `name` is what errors call the text; files that it mentions
+        are looked for in `directory`.
         """
         from whence.lang.sql.parse import parse_sql
         from whence.session.statements import apply_statement
 
-        text = _program(sql, name)
+        text = program_text(sql, name)
         with self._changing() as session:
-            statements = parse_sql(text, session.definitions.catalog, name)
+            statements = parse_sql(text, session.definitions.catalog, name, params)
             if not statements:
                 raise ParseError("the program is empty")
             commit = None
@@ -75,7 +83,7 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
         from whence.session.rules import apply_rules
 
         # Before the lock is taken.
-        parsed = parse_datalog(_program(text, name), name)
+        parsed = parse_datalog(program_text(text, name), name)
         with self._changing() as session:
             return apply_rules(session, parsed, Path(directory))
 
@@ -83,21 +91,6 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
         """Make a Python function callable in SQL and rules. It gets None for NULL, and must be deterministic."""
         with self._changing() as session:
             session.register(name, function, returns)
-
-    def insert(self, relation: str, rows: object) -> Commit:
-        """Add rows to a table: tuples, dicts, an Arrow table or a data frame."""
-        table = self._table(relation)
-        return self._commit([Insert(table, read_rows(rows, table))])
-
-    def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
-        """Take rows out of a table, one copy for each row given. Rows that are not there are an error, or ignored."""
-        table = self._table(relation)
-        return self._commit([Delete(table, read_rows(rows, table), ignores_missing(missing))])
-
-    def batch(self) -> Batch:
-        """Several changes as one commit: `with db.batch() as batch: batch.insert(...); batch.delete(...)`."""
-        with self._reading():
-            return Batch(self._table, self._commit)
 
     def advance(self, moment: object = NOW) -> Commit:
         """Move time forward, and drop the rows whose time to live has passed.
@@ -136,16 +129,26 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
             hint="define the view in SQL, with execute(...), or in Datalog, with rules(...)",
         )
 
-    def query(self, sql: str | bytes, *, limit: int | None = None, timeout: float | None = None) -> pa.Table:
-        """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds."""
-        return self.prepare_query(sql).run(limit, timeout)
+    def query(
+        self,
+        sql: str | bytes,
+        params: Parameters | None = None,
+        *,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> pa.Table:
+        """The answer to a SELECT over tables and views: its first `limit` rows, unless it takes `timeout` seconds.
 
-    def prepare_query(self, sql: str | bytes) -> Query:
+        `params` are the values for `?`, a list, or for `:name`, a dict.
+        """
+        return self.prepare_query(sql, params).run(limit, timeout)
+
+    def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         """A SELECT with all that it reads, to be run later or elsewhere. Meanwhile the database is free for others."""
         from whence.session.contents import any_order_table
         from whence.session.query import parsed_query
 
-        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql)
+        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql, params)
         with self._reading() as session:
 
             def table(relation: Relation) -> pa.Table:
@@ -274,17 +277,13 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
             if not is_inside and self._session.subscriptions.queue:
                 self._session.subscriptions.deliver()
 
-    def _table(self, relation: str) -> Relation:
-        with self._reading() as session:
-            return session.definitions.table(relation)
-
-    def _commit(self, changes: list[Insert | Delete]) -> Commit:
+    def _commit(self, changes: list[BatchChange]) -> Commit:
         with self._changing() as session:
             for change in changes:
                 name, tables = change.relation.name, session.definitions.tables
                 if tables.get(name) is not change.relation and session.definitions.table(name) != change.relation:
                     raise StateError(f"table {name!r} has changed since its rows were read")
-            session.expect(changes)
+            session.expect([change for change in changes if not isinstance(change, StatementChange)])
             draft = session.draft()
             for change in changes:
                 change.add_to(draft)
@@ -294,14 +293,3 @@ class Database(ChangeQuestions, WhyQuestions, OverviewQuestions):
 def _within(time: float, most: float) -> float:
     """Of a time to wait, which is negative if it has no end, so much at most."""
     return most if time < 0 else min(time, most)
-
-
-def _program(text: object, name: str) -> str:
-    """The text of a program, which must not be empty."""
-    if isinstance(text, bytes):
-        text = decode(text, name, ParseError)
-    if not isinstance(text, str):
-        raise TypeMismatchError(f"a program is text, not a {type(text).__name__}")
-    if not text.strip():
-        raise ParseError("the program is empty")
-    return text

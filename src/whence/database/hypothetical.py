@@ -11,7 +11,7 @@ from whence.database.rows import AskedRow, asked_row
 from whence.database.why import WhyQuestions
 from whence.errors import DataError, Hint, NextStep, TypeMismatchError
 from whence.model.types import Row
-from whence.session.draft import Delete, Insert
+from whence.session.changes import Change, Insert, deletion
 from whence.session.session import Session
 from whence.sources.source import read_rows
 
@@ -88,17 +88,17 @@ def _whole(asked: AskedRow, relation: Relation) -> Row:
     return row
 
 
-def _changes(session: Session, insert: Mapping[str, object], delete: Mapping[str, object]) -> list[Insert | Delete]:
+def _changes(session: Session, insert: Mapping[str, object], delete: Mapping[str, object]) -> list[Change]:
     for option, given in (("insert", insert), ("delete", delete)):
         if not isinstance(given, Mapping):
             raise TypeMismatchError(
                 f"what_if takes the rows to {option} by table, not as a {type(given).__name__}",
                 hint=f'write {option}={{"table": [row, ...]}}',
             )
-    changes: list[Insert | Delete] = []
+    changes: list[Change] = []
     for name, rows in delete.items():
         table = session.definitions.table(name)
-        changes.append(Delete(table, read_rows(rows, table), ignore_missing=False))
+        changes.append(deletion(table, rows, ignore_missing=False))
     for name, rows in insert.items():
         table = session.definitions.table(name)
         changes.append(Insert(table, read_rows(rows, table)))

@@ -93,16 +93,20 @@ class Drop(Located):
 
 @dataclass(frozen=True, slots=True)
 class InsertValues(Located):
+    """These rows go into `relation`, and all others leave it if they are to `overwrite` them."""
+
     relation: str
     rows: tuple[Row, ...]
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class InsertQuery(Located):
-    """The rows of the last relation of `query`, evaluated now, go into `relation`."""
+    """The rows of the last relation of `query`, evaluated now, go into `relation`, or are all that it has then."""
 
     relation: str
     query: Program
+    overwrite: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,28 @@ class DeleteWhere(Located):
     query: Program
 
 
-Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere
+@dataclass(frozen=True, slots=True)
+class RowAction(Located):
+    """What is done with a row: "update", "delete" or "insert"."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRows(Located):
+    """UPDATE and MERGE. Each row of the last relation of `query`, evaluated now, has the number of one of `actions`,
+    the row that leaves `relation` and the row that comes; NULLs stand for one that there is not.
+
+    It is an error if more copies of a row are to leave than there are, unless that `repeats` the same deletion.
+    """
+
+    relation: str
+    query: Program
+    actions: tuple[RowAction, ...]
+    repeats: bool = False
+
+
+Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere | ChangeRows
 
 
 @dataclass(frozen=True, slots=True)

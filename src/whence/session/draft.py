@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import compress
 from operator import itemgetter, ne
@@ -42,6 +41,13 @@ class KeyedChanges:
         """The row that by now has this one's key."""
         key = self._key_of(row)
         return self.after[key] if key in self.after else self._stored.get(key)
+
+    def holders(self, rows: Sequence[Row]) -> list[Row | None]:
+        """The same for many rows, which are looked up together."""
+        keys, after = list(map(self._key_of, rows)), self.after
+        untouched = [key for key in keys if key not in after]
+        stored = dict(zip(untouched, rows_of(untouched, self._stored), strict=True))
+        return [after[key] if key in after else stored[key] for key in keys]
 
     def take(self, row: Row) -> None:
         """A row comes, and nothing holds its key."""
@@ -198,12 +204,27 @@ class TableDraft:
             stored = self.contents.counts.get(row, 0)
         return stored + self._counts.get(row, 0)
 
+    def holders(self, rows: Sequence[Row]) -> list[Row | None]:
+        """Of a table with a key, the rows that by now have the keys of these, if there are any."""
+        assert self._keyed is not None
+        self._divide()
+        return self._keyed.holders(rows)
+
+    def present_all(self, rows: Sequence[Row]) -> list[int]:
+        """How often each of many rows is there by now."""
+        if self._keyed is not None:
+            return [int(holder == row) for holder, row in zip(self.holders(rows), rows, strict=True)]
+        self._look_up(rows)
+        return list(map(self.present, rows))
+
     def _look_up(self, rows: Sequence[Row]) -> None:
         """How often many rows are there, all at once."""
         self._stored.update(zip(rows, counts_of(self.contents.counts, rows), strict=True))
 
-    def insert(self, rows: Sequence[Row], place: Place = ROW) -> None:
-        """`place` names a row in a message by its number."""
+    def insert(self, rows: Sequence[Row], place: Place = ROW, *, is_new: bool = False) -> None:
+        """`place` names a row in a message by its number. Where each `is_new`, the same row again is refused as well,
+        if there is a key.
+        """
         if self._take_whole(rows, 1):
             return
         self._divide()
@@ -222,7 +243,7 @@ class TableDraft:
             if self._passage.clock.has_passed(leaves):
                 self._passage.expired += 1
                 continue
-            is_there = self._is_there(row, index)
+            is_there = self._is_there(row, index, is_new=is_new)
             if leaves is not None:
                 self.events.append(Arrival(row, leaves))
             if not is_there:
@@ -277,15 +298,17 @@ class TableDraft:
         if total:
             self._counts[row] = total
 
-    def _is_there(self, row: Row, index: int) -> bool:
+    def _is_there(self, row: Row, index: int, *, is_new: bool) -> bool:
         """Whether a row that comes adds nothing to a set. Raises where another one has its key."""
         if self._keyed is None:
             return self.relation.distinct and self.present(row) > 0
         holder = self._keyed.holder(row)
         if holder is None:
             return False
+        if is_new:
+            raise self._conflict(row, holder, index, "each row needs a key of its own, after the change as before")
         if holder != row:
-            raise self._conflict(row, holder, index)
+            raise self._conflict(row, holder, index, "delete that row first; in the same batch the two make an update")
         return True
 
     def _missing(self, row: Row, index: int) -> DataError:
@@ -294,12 +317,12 @@ class TableDraft:
             hint=Hint("{} passes over rows that are not there", (NextStep("option", 'missing="ignore"'),)),
         )
 
-    def _conflict(self, row: Row, holder: Row, index: int) -> DataError:
+    def _conflict(self, row: Row, holder: Row, index: int, hint: str) -> DataError:
         return DataError(
             f"{self._place(index)} has the key of another row of {self.relation.name!r}, {listed(self.relation.key)}: "
             f"{row_text(row)}",
             related=[(f"the row with that key is {row_text(holder)}", None)],
-            hint="delete that row first; in the same batch the two make an update",
+            hint=hint,
         )
 
 
@@ -332,28 +355,3 @@ def key_of(relation: Relation) -> Callable[[Row], Key] | None:
     if not relation.key:
         return None
     return itemgetter(*key_positions(relation))
-
-
-@dataclass(frozen=True, slots=True)
-class Insert:
-    relation: Relation
-    rows: Sequence[Row]
-
-    def add_to(self, draft: Draft) -> None:
-        draft.table(self.relation).insert(self.rows)
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    relation: Relation
-    rows: Sequence[Row]
-    ignore_missing: bool
-
-    def add_to(self, draft: Draft) -> None:
-        draft.table(self.relation).delete(self.rows, ignore_missing=self.ignore_missing)
-
-
-def ignores_missing(missing: str) -> bool:
-    if missing not in ("error", "ignore"):
-        raise DataError(f'missing is "error" or "ignore", not {missing!r}')
-    return missing == "ignore"

@@ -33,6 +33,7 @@ from whence.interrupts import held
 from whence.lang.sql.dialect import room_to_descend, statements
 from whence.lang.sql.grammar import OperatorParser, ZonelessSpark
 from whence.lang.sql.literals import refuse_zone
+from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
 from whence.model.schema import Relation
 from whence.model.span import SourceText, Span
@@ -148,11 +149,14 @@ def _stopped_after(seconds: float | None, connection: duckdb.DuckDBPyConnection)
         timer.cancel()
 
 
-def parsed_query(text: str) -> ParsedQuery:
-    """A text that is one query. It needs no database, and is given up when nobody waits for it any more."""
+def parsed_query(text: str, parameters: object = None) -> ParsedQuery:
+    """A text that is one query. It needs no database, and is given up when nobody waits for it any more.
+
+    `parameters` are the values for ? and :name.
+    """
     source = SourceText("<query>", text)
     with may_give_up():
-        return ParsedQuery(source, _one_query(source))
+        return ParsedQuery(source, _one_query(source, parameters))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +188,7 @@ class ParsedQuery:
         return Span(self.source, 0, len(self.source.text))
 
 
-def _one_query(source: SourceText) -> exp.Expr:
+def _one_query(source: SourceText, parameters: object) -> exp.Expr:
     # Our own parser goes first, because its errors show the place; sqlglot's Spark dialect translates the functions.
     found = list(statements(source))
     if not found:
@@ -199,11 +203,17 @@ def _one_query(source: SourceText) -> exp.Expr:
             span=found[0][1],
             hint=Hint("{} runs statements that change something", (EXECUTING,)),
         )
+    binding = Binding(parameters)
+    # For errors with a place, which the second tree does not know.
+    binding.put_into(found[0][0].copy(), source)
+    binding.check_used()
     for kind in found[0][0].find_all(exp.DataType):
         refuse_zone(kind, span_of(kind.find_ancestor(exp.Cast), source))
     try:
         with room_to_descend(found[0][1]):
-            return _named(sqlglot.parse_one(source.text, read=AnsiSpark))
+            tree = _named(sqlglot.parse_one(source.text, read=AnsiSpark))
+            Binding(parameters).put_into(tree, source)
+            return tree
     except GlotParseError as error:
         raise _misused(error, source) from None
 

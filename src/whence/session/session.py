@@ -15,9 +15,10 @@ from whence.interrupts import held
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Delta, Update, Version, totals
-from whence.session.batch import BulkInput
+from whence.session.bulk_input import BulkInput
+from whence.session.changes import Change, Delete
 from whence.session.definitions import Definitions, renewed
-from whence.session.draft import Delete, Draft, Insert
+from whence.session.draft import Draft
 from whence.session.functions import with_function
 from whence.session.journal import EngineChanges, Entry, Journal, MemoryJournal, Record, ReversibleChanges, State
 from whence.session.lifetimes import LONG_AGO, Clock, Lifetimes, Tick, wall_clock
@@ -93,7 +94,7 @@ class Session:
         """Changes to come, together with an advance if there is one."""
         return Draft(self.tables.contents, self.clock if tick is None else Clock(tick))
 
-    def expect(self, changes: Sequence[Insert | Delete]) -> None:
+    def expect(self, changes: Sequence[Change]) -> None:
         """These changes are about to be drafted: what they look up is brought in one go."""
         if self._prefetch is not None:
             for change in changes:

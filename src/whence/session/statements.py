@@ -5,16 +5,13 @@ The parser has resolved their names against the same definitions: what has to ex
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections import Counter
 from pathlib import Path
 from typing import assert_never
 
-from whence.analysis.analyze import Analysis, analyze
-from whence.analysis.components import components, dependency_graph
-from whence.analysis.typed_rules import typed_rule
 from whence.errors import StateError
 from whence.model.program import (
+    ChangeRows,
     CreateTable,
     CreateView,
     DeleteWhere,
@@ -26,10 +23,9 @@ from whence.model.program import (
 )
 from whence.model.schema import Relation, owner
 from whence.model.span import Span
-from whence.model.types import Row
 from whence.model.updates import Commit
+from whence.session.answers import answer, changing, inserting, overwriting, removing
 from whence.session.definitions import Definitions
-from whence.session.draft import Delete, Draft, Insert
 from whence.session.session import Session
 from whence.sources.source import read_rows, read_source, table_source
 
@@ -45,57 +41,19 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
             return _drop(session, statement)
         case InsertValues(relation=name, rows=rows):
             relation = session.definitions.table(name)
+            if statement.overwrite:
+                return session.commit(overwriting(session, relation, Counter(rows)))
             draft = session.draft()
             draft.table(relation).insert(read_rows(list(rows), relation))
             return session.commit(draft)
         case InsertQuery(relation=name, query=query):
-            return session.commit(_inserting(session, session.definitions.table(name), _answer(session, query)))
+            put = overwriting if statement.overwrite else inserting
+            return session.commit(put(session, session.definitions.table(name), answer(session, query)))
         case DeleteWhere(relation=name, query=query):
-            return session.commit(_removing(session, session.definitions.table(name), _answer(session, query)))
+            return session.commit(removing(session, session.definitions.table(name), answer(session, query)))
+        case ChangeRows(query=query):
+            return session.commit(changing(session, statement, answer(session, query)))
     assert_never(statement)
-
-
-def _answer(session: Session, query: Program) -> Mapping[Row, int]:
-    """The rows of the query's last relation, over the database as it is now."""
-    definitions = session.definitions
-    read = {name for rule in query.rules for name in rule.reads if name in definitions.relations}
-    program = Program((*(definitions.relations[name] for name in sorted(read)), *query.relations), query.rules)
-    parts = components(program, dependency_graph(program))
-    if any(part.recursive for part in parts):
-        analysis = analyze(program, definitions.signatures)
-    else:
-        # The parser has found every name and type. What is left to analyze is whether a recursion has a meaning.
-        relations = {relation.name: relation for relation in program.relations}
-        signatures = definitions.signatures
-        typed = [tuple(typed_rule(rule, relations, signatures) for rule in part.rules) for part in parts]
-        parts = tuple(replace(part, typed=rules) for part, rules in zip(parts, typed, strict=True))
-        analysis = Analysis(program, relations, parts)
-    for name in read:
-        definitions.waiting.check_reading(name)
-    return session.engine.evaluate(analysis, definitions.functions, query.relations[-1].name)
-
-
-def _inserting(session: Session, relation: Relation, rows: Mapping[Row, int]) -> Draft:
-    """An answer comes into a table, with its copies."""
-    draft = None if session.bulk is None else session.bulk.inserting(rows, relation, session.clock)
-    if draft is None:
-        session.expect([Insert(relation, list(rows))])
-        draft = session.draft()
-        copies = [row for row, count in rows.items() for _ in range(count)]
-        draft.table(relation).insert(read_rows(copies, relation))
-    return draft
-
-
-def _removing(session: Session, relation: Relation, rows: Mapping[Row, int]) -> Draft:
-    """An answer leaves a table, all copies that it has."""
-    draft = None if session.bulk is None else session.bulk.removing(rows, relation, session.clock)
-    if draft is None:
-        session.expect([Delete(relation, list(rows), ignore_missing=True)])
-        draft = session.draft()
-        table = draft.table(relation)
-        for row in rows:
-            table.remove(row, table.present(row))
-    return draft
 
 
 def _create_table(session: Session, statement: CreateTable, directory: Path) -> Commit | None:

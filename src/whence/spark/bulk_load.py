@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import pyarrow as pa
 import pyspark.sql.functions as functions
@@ -62,53 +62,32 @@ class BulkChecks:
 
     def inserted(self, frame: DataFrame, relation: Relation, clock: Clock) -> BulkDraft:
         """The rows that come. Raises for the first one that must not."""
-        _check_rows_tell_all(relation)
-        rows, late = self._taken(frame, relation), 0
+        check_rows_tell_all(relation)
+        rows, late = self.taken(frame, relation), 0
         if relation.ttl is not None:
-            rows, late = self._in_time(rows, relation, clock)
+            rows, late = self.in_time(rows, relation, clock)
         if relation.key:
             self._check_keys(rows, relation)
         if relation.distinct:
             there = self._engine.frame(relation.name)
-            rows = _joined(rows, there, relation, "left_anti").withColumn("n", functions.lit(1).cast("bigint"))
-        return BulkDraft(self._delta(rows, relation), clock, late)
+            rows = joined(rows, there, relation, "left_anti").withColumn("n", functions.lit(1).cast("bigint"))
+        return BulkDraft(self.delta(rows, relation), clock, late)
 
     def deleted(self, frame: DataFrame, relation: Relation, clock: Clock, *, ignore_missing: bool) -> BulkDraft:
         """The rows that go. Raises for the first one that is not there."""
-        _check_rows_tell_all(relation)
-        rows = self._taken(frame, relation)
+        check_rows_tell_all(relation)
+        rows = self.taken(frame, relation)
         found = with_present(rows, self._engine.frame(relation.name), relation)
         if not ignore_missing:
-            for row in self._first(found.where("there < n"), relation):
+            for row in self.first(found.where("there < n"), relation):
                 raise DataError(
                     f"a row of the DataFrame is not in {relation.name!r}, so it cannot be deleted: {row_text(row)}",
                     hint='missing="ignore" passes over rows that are not there',
                 )
         going = found.withColumn("n", -functions.least("n", "there")).drop("there").where("n <> 0")
-        return BulkDraft(self._delta(going, relation), clock)
+        return BulkDraft(self.delta(going, relation), clock)
 
-    def inserting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> BulkDraft | None:
-        if not isinstance(rows, FrameDelta) or not rows_tell_all(relation):
-            return None
-        return self.inserted(self._answer(rows, relation), relation, clock)
-
-    def removing(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> BulkDraft | None:
-        if not isinstance(rows, FrameDelta) or not rows_tell_all(relation):
-            return None
-        there = self._engine.frame(relation.name)
-        going = _joined(there, rows.frame.drop("n"), relation, "left_semi").withColumn("n", -functions.col("n"))
-        return BulkDraft(self._delta(going, relation), clock)
-
-    def _answer(self, delta: FrameDelta, relation: Relation) -> DataFrame:
-        """The answer to a query as a frame for a table, each row as often as it is there."""
-        names = [
-            functions.col(name).alias(column.name)
-            for name, column in zip(column_names(relation.arity), relation.columns, strict=True)
-        ]
-        copies = functions.explode(functions.sequence(functions.lit(1).cast("bigint"), functions.col("n")))
-        return delta.frame.withColumn("copy", copies).select(*names)
-
-    def _in_time(self, rows: DataFrame, relation: Relation, clock: Clock) -> tuple[DataFrame, int]:
+    def in_time(self, rows: DataFrame, relation: Relation, clock: Clock) -> tuple[DataFrame, int]:
         """Rows that have not left by now, and how many have."""
         if clock.event is None:
             return rows, 0
@@ -116,7 +95,7 @@ class BulkChecks:
         (found,) = rows.where(gone).agg(functions.sum("n")).collect()
         return rows.where(~gone), found[0] or 0
 
-    def _taken(self, frame: DataFrame, relation: Relation) -> DataFrame:
+    def taken(self, frame: DataFrame, relation: Relation) -> DataFrame:
         """The rows in the engine's hands, each once with its number of copies, all of them fit for their columns."""
         positions = column_positions(frame.columns, relation, f"the DataFrame for {relation.name!r}")
         picked: list[Column] = []
@@ -133,10 +112,11 @@ class BulkChecks:
             # There is one zero.
             picked.append((value + functions.lit(0.0) if column.type == DOUBLE else value).alias(f"c{at}"))
         kept = self._home.keep(relation.name, frame.select(*picked))
-        self._check_values(kept, relation)
+        self.check_values(kept, relation, "a row of the DataFrame")
         return kept.groupBy(*column_names(relation.arity)).agg(functions.count(functions.lit(1)).alias("n"))
 
-    def _check_values(self, frame: DataFrame, relation: Relation) -> None:
+    def check_values(self, frame: DataFrame, relation: Relation, what: str) -> None:
+        """Raises for the first row with a value that its column does not take. `what` it goes by in a message."""
         wrong = functions.lit(False)
         for at, column in enumerate(relation.columns):
             value = functions.col(f"c{at}")
@@ -144,34 +124,32 @@ class BulkChecks:
                 wrong |= value.isNull()
             if column.type == DOUBLE:
                 wrong |= is_no_number(value)
-        for row in self._first(frame.where(wrong), relation):
+        for row in self.first(frame.where(wrong), relation):
             bad = next(
                 column
                 for column, value in zip(relation.columns, row, strict=True)
                 if (value is None and not column.nullable)
                 or (isinstance(value, float) and not abs(value) < float("inf"))
             )
-            what = "NULL" if row[relation.columns.index(bad)] is None else "a number that is not finite"
-            raise DataError(
-                f"column {bad.name!r} of {relation.name!r} takes no {what}, in a row of the DataFrame: {row_text(row)}"
-            )
+            refused = "NULL" if row[relation.columns.index(bad)] is None else "a number that is not finite"
+            raise DataError(f"column {bad.name!r} of {relation.name!r} takes no {refused}, in {what}: {row_text(row)}")
 
     def _check_keys(self, rows: DataFrame, relation: Relation) -> None:
         key = [f"c{relation.column_names.index(name)}" for name in relation.key]
         there = self._engine.frame(relation.name)
         both = rows.drop("n").unionByName(there.drop("n")).distinct()
         twice = both.groupBy(*key).agg(functions.count(functions.lit(1)).alias("n")).where("n > 1").drop("n")
-        for row in self._first(rows.join(twice, key, "left_semi"), relation):
+        for row in self.first(rows.join(twice, key, "left_semi"), relation):
             raise DataError(
                 f"a row of the DataFrame has the key of another row of {relation.name!r}, {listed(relation.key)}: "
                 f"{row_text(row)}",
                 hint="delete that row first",
             )
 
-    def _first(self, frame: DataFrame, relation: Relation) -> Iterator[Row]:
+    def first(self, frame: DataFrame, relation: Relation) -> Iterator[Row]:
         yield from rows_from_arrow(frame.select(column_names(relation.arity)).limit(1).toArrow(), relation)
 
-    def _delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
+    def delta(self, rows: DataFrame, relation: Relation) -> FrameDelta:
         kept = self._home.keep(relation.name, rows)
         return FrameDelta(relation, kept, self._home.rows(kept), kept)
 
@@ -186,7 +164,7 @@ def rows_tell_all(relation: Relation) -> bool:
     return relation.window is None and (relation.ttl is None or relation.ttl.column is not None)
 
 
-def _check_rows_tell_all(relation: Relation) -> None:
+def check_rows_tell_all(relation: Relation) -> None:
     if not rows_tell_all(relation):
         raise UnsupportedError(
             f"rows of {relation.name!r} leave because of when they came, so it takes {TAKEN_AS_ROWS:,} rows of a "
@@ -197,11 +175,11 @@ def _check_rows_tell_all(relation: Relation) -> None:
 
 def with_present(rows: DataFrame, table: DataFrame, relation: Relation) -> DataFrame:
     """Rows with the number of copies `there` are in a table."""
-    joined = _joined(rows, table.withColumnRenamed("n", "there"), relation, "left")
-    return joined.withColumn("there", functions.coalesce("there", functions.lit(0).cast("bigint")))
+    both = joined(rows, table.withColumnRenamed("n", "there"), relation, "left")
+    return both.withColumn("there", functions.coalesce("there", functions.lit(0).cast("bigint")))
 
 
-def _joined(left: DataFrame, right: DataFrame, relation: Relation, how: str) -> DataFrame:
+def joined(left: DataFrame, right: DataFrame, relation: Relation, how: str) -> DataFrame:
     """Two frames of the same relation, row by row."""
     names = column_names(relation.arity)
     renamed = right.withColumnsRenamed({name: f"r_{name}" for name in names})

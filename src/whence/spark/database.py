@@ -22,11 +22,14 @@ from whence.engines.spark.pages import DEFAULT_PAGING, Paging
 from whence.errors import DataError, ParseError, StateError, UnsupportedError
 from whence.explain.explain import Explanation
 from whence.interrupts import held, interruptible, steady_context
+from whence.lang.sql.parameters import Parameters
 from whence.model.updates import Commit
-from whence.session.draft import ignores_missing
+from whence.session.changes import ignores_missing
 from whence.session.journal import KEEP_VERSIONS
 from whence.session.session import Session
+from whence.sources.keys import are_key_columns, check_has_key
 from whence.sources.text_files import decode
+from whence.spark.bulk_keys import deleted_by_key, upserted
 from whence.spark.bulk_load import BulkChecks, few_rows
 from whence.spark.decorators import MaterializedView, Pipeline
 from whence.spark.explain import explain_on_spark
@@ -87,9 +90,9 @@ class SparkDatabase(Database):
         with self._reading() as session:
             return self._publisher.frame(session.definitions.relation(relation))
 
-    def prepare_query(self, sql: str | bytes) -> SparkQuery:
+    def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> SparkQuery:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
-        return SparkQuery(text, self._reading, self._publisher)
+        return SparkQuery(text, params, self._reading, self._publisher)
 
     def explain(self, relation: str, *, analyze: bool = False) -> Explanation:
         with self._reading() as session:
@@ -117,7 +120,21 @@ class SparkDatabase(Database):
         with self._changing() as session:
             table = session.definitions.table(relation)
             ignored = ignores_missing(missing)
+            if table.key and are_key_columns(rows.columns, table):
+                keyed = deleted_by_key(rows, table, session.clock, self._engine, self._bulk, ignore_missing=ignored)
+                return session.commit(keyed)
             return session.commit(self._bulk.deleted(rows, table, session.clock, ignore_missing=ignored))
+
+    def upsert(self, relation: str, rows: object) -> Commit:
+        if not isinstance(rows, DataFrame):
+            return super().upsert(relation, rows)
+        small = self._small(relation, rows)
+        if small is not None:
+            return super().upsert(relation, small)
+        with self._changing() as session:
+            table = session.definitions.table(relation)
+            check_has_key(table, "no row can take the place of another")
+            return session.commit(upserted(rows, table, session.clock, self._engine, self._bulk))
 
     def attach(
         self,

@@ -25,7 +25,7 @@ from whence.session.definitions import Definitions, renewed
 from whence.session.journal import Entry, Journal, Made, Record, State, TableState, derive
 from whence.session.lifetimes import Lifetimes
 from whence.session.session import Session
-from whence.spark.bulk_load import BulkChecks
+from whence.spark.bulk_statements import BulkStatements
 from whence.spark.home import StorageHome
 from whence.spark.lifetimes import ARRIVALS, LEAVES, BaseLifetimes, read_side, side_changes, side_name, side_tables
 from whence.storage.files.changes import CommitChange, NewTable
@@ -238,7 +238,7 @@ def open_session(
         return BaseLifetimes(relation, engine) if by_column else Lifetimes(relation)
 
     changes = StoredChanges(engine, storage, home)
-    session = Session(engine, journal, changes=changes, new_lifetimes=new_lifetimes, bulk=BulkChecks(engine, home))
+    session = Session(engine, journal, changes=changes, new_lifetimes=new_lifetimes, bulk=BulkStatements(engine, home))
     session.restore(_stored_state(storage, definitions))
     return session
 

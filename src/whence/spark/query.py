@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import datetime
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -16,6 +18,8 @@ from sqlglot import exp
 
 from whence.engines.spark.errors import evaluation_errors, first_line, unreadable_file
 from whence.errors import EvaluationError, ParseError, UnsupportedError
+from whence.lang.sql.parameters import Parameters
+from whence.model.types import TIMESTAMP
 from whence.session.definitions import Definitions
 from whence.session.query import parsed_query, too_long
 from whence.session.session import Session
@@ -33,35 +37,49 @@ class SparkQuery:
     """A query over relations as they are when it is run: Spark reads them from where they are."""
 
     text: str
+    params: Parameters | None
     reading: Callable[[], AbstractContextManager[Session]]
     publisher: Publisher
 
     def run(self, limit: int | None = None, timeout: float | None = None) -> pa.Table:
         with self.reading() as session:
-            return _answer(self.text, session.definitions, self.publisher, limit, timeout)
+            return self._answer(session.definitions, limit, timeout)
+
+    def _answer(self, definitions: Definitions, limit: int | None, timeout: float | None) -> pa.Table:
+        parsed = parsed_query(self.text, self.params)
+        used = parsed.relations(definitions)
+        _refuse_java(parsed.tree)
+        session = own_session(self.publisher.spark)
+        for relation in used:
+            self.publisher.publish_in(session, relation)
+        try:
+            with _stopped_after(timeout, session), evaluation_errors():
+                answer = session.sql(self.text, args=_arguments(self.params))
+                return zoneless((answer if limit is None else answer.limit(limit)).toArrow())
+        except _StoppedError:
+            raise too_long(timeout) from None
+        except AnalysisException as error:
+            raise ParseError(f"Spark cannot answer the query: {first_line(error)}") from None
+        except (PySparkException, Py4JJavaError) as error:
+            if unreadable_file(error) is not None:
+                raise
+            raise EvaluationError(f"Spark cannot answer the query: {first_line(error)}") from None
 
 
-def _answer(
-    text: str, definitions: Definitions, publisher: Publisher, limit: int | None, timeout: float | None
-) -> pa.Table:
-    parsed = parsed_query(text)
-    used = parsed.relations(definitions)
-    _refuse_java(parsed.tree)
-    session = own_session(publisher.spark)
-    for relation in used:
-        publisher.publish_in(session, relation)
-    try:
-        with _stopped_after(timeout, session), evaluation_errors():
-            answer = session.sql(text)
-            return zoneless((answer if limit is None else answer.limit(limit)).toArrow())
-    except _StoppedError:
-        raise too_long(timeout) from None
-    except AnalysisException as error:
-        raise ParseError(f"Spark cannot answer the query: {first_line(error)}") from None
-    except (PySparkException, Py4JJavaError) as error:
-        if unreadable_file(error) is not None:
-            raise
-        raise EvaluationError(f"Spark cannot answer the query: {first_line(error)}") from None
+def _arguments(params: Parameters | None) -> Any:
+    """Parameters as Spark takes them."""
+    if isinstance(params, Mapping):
+        return {name: _argument(value) for name, value in params.items()}
+    return None if params is None else [_argument(value) for value in params]
+
+
+def _argument(value: object) -> object:
+    """A moment without a zone is one in UTC, the zone of our sessions, and not in that of this process."""
+    if isinstance(value, datetime.datetime):
+        moment = TIMESTAMP.accept(value)
+        assert isinstance(moment, datetime.datetime)
+        return moment.replace(tzinfo=datetime.UTC)
+    return value
 
 
 def _refuse_java(tree: exp.Expr) -> None:

@@ -25,7 +25,7 @@ from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.text import Pattern
 from whence.incremental.keyed import key_positions
 from whence.model.types import Row
-from whence.session.draft import Delete, Insert
+from whence.session.changes import Delete, Insert
 from whence.session.session import Session
 
 # Once a set was found, so many steps are left for others of its size; none if to see that it is one took so long.

@@ -15,8 +15,8 @@ from whence.explain.proofs.text import Pattern, amount, fact_text, json_row
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Version, totals
+from whence.session.changes import Change, Delete
 from whence.session.contents import in_order, row_order
-from whence.session.draft import Delete, Insert
 from whence.session.feeds import feed_table
 from whence.session.journal import Entry
 from whence.session.lifetimes import wall_clock
@@ -92,7 +92,7 @@ class WhatIf:
     __repr__ = __str__
 
 
-def what_if(session: Session, changed: Sequence[Insert | Delete]) -> WhatIf:
+def what_if(session: Session, changed: Sequence[Change]) -> WhatIf:
     """What would follow from changes that are made one after the other, in one commit."""
     session.expect(changed)
     draft = session.draft()

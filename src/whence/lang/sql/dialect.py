@@ -40,13 +40,11 @@ MAX_STATEMENT_TOKENS = 20_000
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 
-_SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, DELETE"
-_UPDATE = "DELETE the rows and INSERT what is to stand in their place; in one db.batch() the two are an update"
+_SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, UPDATE, DELETE, MERGE, TRUNCATE"
 _INSTEAD = {
-    "UPDATE": _UPDATE,
-    "MERGE": _UPDATE,
-    "REPLACE": _UPDATE,
-    "TRUNCATE": "DELETE FROM the table without WHERE takes all rows",
+    "MERGE": "write MERGE INTO name USING source ON condition WHEN MATCHED THEN ...",
+    "REPLACE": "use MERGE INTO, or INSERT OVERWRITE",
+    "TRUNCATE": "write TRUNCATE TABLE name",
     "ALTER": "DROP it, and CREATE it with what is to change",
     "REFRESH": "leave it out: views follow their tables at once",
     "FUNCTION": "register a Python function with db.function(...)",
@@ -265,7 +263,7 @@ def _slip(tokens: list[Token]) -> str | Hint | None:
     if word == "." or any(a.text == ":" and b.text == "-" and a.end + 1 == b.start for a, b in pairwise(tokens)):
         return Hint("this looks like Datalog: use {}", (NextStep("rules", "db.rules(...) or a .dl file"),))
     if tokens[0].token_type is TokenType.VAR:
-        return did_you_mean(word, ("select", "create", "insert", "delete", "drop", "with", "values"))
+        return did_you_mean(word, ("select", "create", "insert", "update", "delete", "drop", "with", "values"))
     return None
 
 

@@ -35,6 +35,14 @@ _NAMES = {
 }
 
 
+_PARAMETER = "whence_parameter"
+
+
+def place_of_parameter(node: exp.Expr) -> int:
+    place: int = node.meta.get(_PARAMETER, 0)
+    return place
+
+
 class Plus(exp.Unary):
     """A plus sign before a value."""
 
@@ -51,6 +59,13 @@ class OperatorParser(SparkParser):
     ID_VAR_TOKENS: ClassVar[set[Any]] = SparkParser.ID_VAR_TOKENS | _NAMES
     ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.ALIAS_TOKENS | _NAMES
     TABLE_ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.TABLE_ALIAS_TOKENS | _NAMES
+
+    def _parse_placeholder(self) -> exp.Expr | None:
+        """A parameter knows its place in the text."""
+        node = super()._parse_placeholder()
+        if node is not None:
+            node.meta[_PARAMETER] = self._prev.start
+        return node
 
     def _parse_bitwise(self) -> exp.Expr | None:
         """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""
@@ -150,6 +165,52 @@ class SparkSql(ZonelessSpark):
             if not self._match(TokenType.AND):
                 self.raise_error("Expecting AND", self._curr or self._prev)
             return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise()))
+
+        def _parse_update_assignment(self) -> exp.Expr | None:
+            """In SET the first = assigns; all that follows is the value."""
+            column = self._parse_column()
+            if not self._match(TokenType.EQ):
+                self.raise_error("Expecting =", self._curr or self._prev)
+            return self.expression(exp.EQ(this=column, expression=self._parse_disjunction()))
+
+        def _parse_when_matched(self) -> exp.Whens:
+            """What a MERGE does, with all words that Spark asks for."""
+            whens = []
+            while self._match(TokenType.WHEN):
+                is_matched = not self._match(TokenType.NOT)
+                self._expect("MATCHED")
+                by_source = False
+                if not is_matched and self._match_text_seq("BY") and not self._match_text_seq("TARGET"):
+                    self._expect("SOURCE")
+                    by_source = True
+                condition = self._parse_disjunction() if self._match(TokenType.AND) else None
+                self._expect("THEN")
+                then = self._parse_merge_action()
+                when = exp.When(matched=is_matched, source=by_source, condition=condition, then=then)
+                whens.append(self.expression(when))
+            if not whens:
+                self.raise_error("Expecting WHEN", self._curr or self._prev)
+            return self.expression(exp.Whens(expressions=whens))
+
+        def _parse_merge_action(self) -> exp.Expr:
+            if self._match(TokenType.DELETE):
+                return self.expression(exp.Var(this="DELETE"))
+            if self._match(TokenType.UPDATE):
+                self._expect("SET")
+                is_star = self._match(TokenType.STAR)
+                star: list[exp.Expr] = [self.expression(exp.Star())] if is_star else []
+                return self.expression(exp.Update(expressions=star or self._parse_csv(self._parse_update_assignment)))
+            self._expect("INSERT")
+            if self._match(TokenType.STAR):
+                return self.expression(exp.Insert(this=self.expression(exp.Star())))
+            columns = exp.Tuple(expressions=self._parse_wrapped_csv(self._parse_column))
+            self._expect("VALUES")
+            values = exp.Tuple(expressions=self._parse_wrapped_csv(self._parse_disjunction))
+            return self.expression(exp.Insert(this=columns, expression=values))
+
+        def _expect(self, word: str) -> None:
+            if not self._match_text_seq(word):
+                self.raise_error(f"Expecting {word}", self._curr or self._prev)
 
         def _parse_as_command(self, start: Token) -> exp.Command:
             """What is left of a CREATE TABLE or VIEW is an error with a place, and no command of some other system."""

@@ -112,6 +112,10 @@ def check_commas(tokens: Sequence[Token], source: SourceText) -> None:
             raise ParseError("a comma is missing between ')' and '('", span=place_of(token, source))
         if token is tokens[0] and before is TokenType.INSERT and next_type not in _AFTER_INSERT:
             raise ParseError("INTO is missing after INSERT", span=place_of(token, source))
+        if token is tokens[0] and before is TokenType.MERGE and next_type is not TokenType.INTO:
+            raise ParseError("INTO is missing after MERGE", span=place_of(token, source))
+        if token is tokens[0] and before is TokenType.TRUNCATE and next_type is not TokenType.TABLE:
+            raise ParseError("TABLE is missing after TRUNCATE", span=place_of(token, source))
 
 
 def check_brackets(tokens: Sequence[Token], source: SourceText) -> None:

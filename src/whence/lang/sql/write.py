@@ -14,6 +14,7 @@ from whence.lang.sql.finish import is_recursive
 from whence.lang.sql.write_terms import name_sql, term_sql
 from whence.model.program import (
     Catalog,
+    ChangeRows,
     CreateTable,
     CreateView,
     DeleteWhere,
@@ -62,11 +63,17 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
         case InsertValues(relation=name, rows=rows):
             columns_ = schemas[name].columns
             values = (", ".join(c.type.sql_constant(v) for v, c in zip(row, columns_, strict=True)) for row in rows)
-            return f"INSERT INTO {name_sql(name)} VALUES\n  " + ",\n  ".join(f"({v})" for v in values)
+            return f"{_insert(statement)} {name_sql(name)} VALUES\n  " + ",\n  ".join(f"({v})" for v in values)
         case InsertQuery(relation=name, query=query):
-            return f"INSERT INTO {name_sql(name)}\n{_query(query, schemas)}"
+            return f"{_insert(statement)} {name_sql(name)}\n{_query(query, schemas)}"
         case DeleteWhere(relation=name, query=query):
             return f"DELETE FROM {name_sql(name)}{_delete_condition(query, schemas)}"
+        case ChangeRows(relation=name):
+            raise UnsupportedError(f"a change of rows of {name!r} cannot be written back as SQL")
+
+
+def _insert(statement: InsertValues | InsertQuery) -> str:
+    return f"INSERT {'OVERWRITE' if statement.overwrite else 'INTO'}"
 
 
 def _table(statement: CreateTable) -> str:

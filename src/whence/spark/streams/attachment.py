@@ -11,7 +11,7 @@ from whence.errors import DataError, TypeMismatchError, UnknownNameError, did_yo
 from whence.functions.widening import fits, is_exact
 from whence.lang.sql.literals import to_microseconds
 from whence.model.schema import Column, Relation
-from whence.session.draft import ignores_missing
+from whence.session.changes import ignores_missing
 from whence.sources.rows import column_positions
 from whence.spark.sessions import type_of
 

@@ -16,7 +16,8 @@ from whence.errors import DataError, StateError
 from whence.model.types import Row
 from whence.model.types.times import midnight
 from whence.model.updates import Commit
-from whence.session.draft import Delete, Draft, Insert, TableDraft, key_of
+from whence.session.changes import Delete, Insert
+from whence.session.draft import Draft, TableDraft, key_of
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.sources.rows import listed, row_text

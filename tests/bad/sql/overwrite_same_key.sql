@@ -1,0 +1,3 @@
+CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
+CREATE TABLE node(name STRING PRIMARY KEY, city STRING NOT NULL, built DATE);
+INSERT OVERWRITE node VALUES ('n1', 'Oslo', NULL), ('n1', 'Bergen', NULL);

@@ -1,3 +1,0 @@
-CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
-CREATE TABLE node(name STRING PRIMARY KEY, city STRING, built DATE);
-UPDATE link SET cost = 1;

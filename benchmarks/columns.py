@@ -80,6 +80,7 @@ def run(sizes: Sizes) -> Report:
         f"DuckDB, with two threads, loads the same and computes all three views again, and hands over their rows. "
         f"Then {sizes.varied:,} items: with a tenth of the orders and quantities NULL, with half of all items of one "
         f"order, with {MORE_COLUMNS} columns more; of inserts and deletes, as Arrow and as tuples, the worst is shown. "
+        f"Then half of the million leave and come back, and nine tenths, after which the views are computed again. "
         f"Last, {sizes.orders_gone:,} orders leave under nine views, and DuckDB computes all nine.",
     )
     warm_up()
@@ -93,6 +94,7 @@ def run(sizes: Sizes) -> Report:
     }
     for what, varied in variations.items():
         report.comparisons.extend(worst(what, list(changes(varied(sizes.varied), sizes))))
+    most_leave(data, sizes, report)
     nine_views(data, sizes, report)
     report.figure("memory, as the process grows", memory(sizes.items) / sizes.items, "bytes per item")
     return report
@@ -223,6 +225,22 @@ def worst(what: str, found: Sequence[Comparison]) -> Iterator[Comparison]:
         if same:
             least = min(same, key=lambda each: each.ratio)
             yield Comparison(f"{what}: {least.what}", least.ours, least.opponent, least.theirs)
+
+
+def most_leave(data: Data, sizes: Sizes, report: Report) -> None:
+    """Changes that are as large as what they change, or larger."""
+    rng = np.random.default_rng(4)
+    for what, tenths in {"half": 5, "nine tenths": 9}.items():
+        deletes, inserts = Stopwatch(), Stopwatch()
+        with in_whence(data) as ours, in_duckdb(data) as theirs:
+            fill(ours, data)
+            recompute = duck.RecomputeAll(theirs, THREE)
+            count = data.item.num_rows * tenths // 10
+            for rows in taking_turns([picked(data.item, count, rng) for _ in range(sizes.runs)], recompute):
+                change(ours, rows, deletes, inserts)
+            check_without(ours, theirs, "item", "id", picked(data.item, count, rng), THREE)
+        report.compare(f"delete {what} of all items", deletes.timing, OPPONENT, recompute.timing)
+        report.compare(f"insert {what} of all items", inserts.timing, OPPONENT, recompute.timing)
 
 
 def nine_views(data: Data, sizes: Sizes, report: Report) -> None:

@@ -10,7 +10,7 @@ import pyspark.sql.functions as F
 import pytest
 from pyspark.sql import SparkSession
 
-import whence.spark.streams.intake
+import whence.spark.bulk_load
 from tests.spark.inbox import Inbox
 from whence.errors import DataError
 from whence.spark.database import SparkDatabase
@@ -88,7 +88,7 @@ def test_they_are_set_aside(
 ) -> None:
     """On the cluster and in the driver the same is said, but for the row that has the key."""
     if is_large:
-        monkeypatch.setattr(whence.spark.streams.intake, "TAKEN_AS_ROWS", 0)
+        monkeypatch.setattr(whence.spark.bulk_load, "TAKEN_AS_ROWS", 0)
     inbox = Inbox(spark, tmp_path / "in", SCHEMA)
     with SparkDatabase(spark, str(tmp_path / "db")) as db:
         db.execute(TABLE)

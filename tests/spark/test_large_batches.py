@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-import whence.spark.streams.intake
+import whence.spark.bulk_load
 from tests.spark.inbox import Inbox
 from whence.spark.database import SparkDatabase
 
@@ -31,7 +31,7 @@ def test_the_same_as_row_by_row(
         db.attach("word", inbox.stream, changes="op", missing="ignore")
         running = db.start()
         for number in range(4):
-            monkeypatch.setattr(whence.spark.streams.intake, "TAKEN_AS_ROWS", 20_000 * (number % 2))
+            monkeypatch.setattr(whence.spark.bulk_load, "TAKEN_AS_ROWS", 20_000 * (number % 2))
             net: Counter[tuple[str | None, int]] = Counter()
             records: list[dict[str, object] | str] = []
             for _ in range(15):

@@ -144,7 +144,7 @@ def test_streams_bring_the_same_rows(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
     if large:
-        monkeypatch.setattr("whence.spark.streams.intake.TAKEN_AS_ROWS", 4)
+        monkeypatch.setattr("whence.spark.bulk_load.TAKEN_AS_ROWS", 4)
     rows = rows_of(seed=4)
     with SparkDatabase(session, None) as db:
         for zoned in (False, True):

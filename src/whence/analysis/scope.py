@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from whence.analysis.typed_rules import TypedRule
 from whence.functions.evaluate import compile_typed
@@ -38,6 +38,11 @@ class Scope:
     def compute(self, term: Term, target: Type | None = None) -> Computed:
         """The term's value, converted to `target` where that is another type."""
         return compile_typed(self._rule.annotated(term), self.signatures, self.implementations, target)
+
+    def compute_row(self, term: Term, target: Type, names: Sequence[str]) -> Callable[[Any], Value]:
+        """The same, from a row with the values of these variables."""
+        places = {name: place for place, name in enumerate(names)}
+        return compile_typed(self._rule.annotated(term), self.signatures, self.implementations, target, places)
 
     def compute_for(self, term: Term, column: Type) -> Computed | None:
         """The term's value as the column holds equal ones; None if it is the column that must be widened."""

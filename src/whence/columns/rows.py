@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from decimal import Decimal
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,13 @@ PIECE = 10_000
 FEW_ROWS = 8
 
 
+@runtime_checkable
+class EncodesColumns(Protocol):
+    """A change that has a shorter way to columns of numbers than over its values."""
+
+    def encoded(self, encodings: Sequence[Encoding]) -> list[Array]: ...
+
+
 def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
     """The rows of these numbers."""
     if not table.width:
@@ -39,7 +46,8 @@ def rows_of(table: ColumnTable, numbers: Array) -> list[Row]:
 
 def encoded_rows(encodings: Sequence[Encoding], rows: Sequence[Row]) -> Array:
     """Rows as columns of numbers, in one array of integers."""
-    columns: Sequence[Sequence[Value]] = list(zip(*rows, strict=True)) if rows else [()] * len(encodings)
+    # Not with zip(*rows), whose iterators, one for each row, Python's collector goes through again and again.
+    columns = [[row[at] for row in rows] for at in range(len(encodings))]
     if len(rows) <= FEW_ROWS:
         numbers = [[*map(encoding.number, values)] for encoding, values in zip(encodings, columns, strict=True)]
         return np.array(numbers, INTEGER).reshape(len(encodings), len(rows))
@@ -55,7 +63,10 @@ def encoded_arrow(encodings: Sequence[Encoding], rows: ArrowRows) -> Array:
 def encoded_columns(encodings: Sequence[Encoding], delta: CountedColumns) -> Array:
     if isinstance(delta, CountedRows):
         return encoded_arrow(encodings, delta.rows)
-    columns = [encoding.encode(values) for encoding, values in zip(encodings, delta.value_columns(), strict=True)]
+    if isinstance(delta, EncodesColumns):
+        columns = delta.encoded(encodings)
+    else:
+        columns = [encoding.encode(values) for encoding, values in zip(encodings, delta.value_columns(), strict=True)]
     return as_words(columns, len(delta))
 
 
@@ -113,6 +124,8 @@ class TableRows(Mapping[Row, int]):
         self.table = table
 
     def __getitem__(self, row: Row) -> int:
+        if len(row) != self.table.width:
+            raise KeyError(row)
         try:
             count = counts_of(self.table, [row])[0]
         except (NotInColumnsError, TypeError, ValueError, OverflowError, AttributeError):

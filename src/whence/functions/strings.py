@@ -122,23 +122,24 @@ def _resolve_concat(call: Call, types: tuple[Type, ...]) -> Resolved:
 
 def _concat(resolved: Resolved) -> Callable[..., Evaluator]:
     """NULL if a part is. All parts of a text are evaluated, also those after a NULL; those of an array are not."""
-    is_text = resolved.result == STRING
 
     def build(*operands: Operand) -> Evaluator:
         evaluators = [operand.evaluate for operand in operands]
 
-        def evaluate(environment: Mapping[str, Value]) -> Value:
-            parts: list[Any] = []
-            for each in evaluators:
-                part = each(environment)
-                if part is None and not is_text:
-                    return None
-                parts.append(part)
-            if None in parts:
-                return None
-            return "".join(parts) if is_text else tuple(element for part in parts for element in part)
+        def text(environment: Mapping[str, Value]) -> Value:
+            parts: list[Any] = [each(environment) for each in evaluators]
+            return None if None in parts else "".join(parts)
 
-        return evaluate
+        def array(environment: Mapping[str, Value]) -> Value:
+            elements: list[Any] = []
+            for each in evaluators:
+                part: Any = each(environment)
+                if part is None:
+                    return None
+                elements += part
+            return tuple(elements)
+
+        return text if resolved.result == STRING else array
 
     return build
 

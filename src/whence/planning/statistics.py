@@ -56,10 +56,12 @@ UNCOUNTED = Sizes(lambda _: VALUES_OF_A_COLUMN**4)
 
 def is_outdated(planned: Mapping[str, int], sizes: Mapping[str, int]) -> bool:
     """Whether a plan that was made for relations of some sizes is to be made again, now that they have others."""
-    return any(
-        size > REPLANNED_AT * (1 + planned[name]) or planned[name] > REPLANNED_AT * (1 + size)
-        for name, size in sizes.items()
-    )
+    return any(has_outgrown(planned[name], size) for name, size in sizes.items())
+
+
+def has_outgrown(planned: int, size: int) -> bool:
+    """Whether a relation has grown or shrunk too much for a plan."""
+    return size > REPLANNED_AT * (1 + planned) or planned > REPLANNED_AT * (1 + size)
 
 
 def distinct_values(rows: Collection[Row], column: int) -> int:

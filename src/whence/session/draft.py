@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import compress
@@ -229,8 +230,14 @@ class TableDraft:
         self._divide()
         self._place = place
         rows = rows if isinstance(rows, list) else list(rows)
-        if self._keyed is not None and self._is_plain and self._keyed.take_all(rows):
-            return
+        if self._is_plain:
+            if self._keyed is not None:
+                if self._keyed.take_all(rows):
+                    return
+            elif not self._counts and not self.relation.distinct:
+                # Into a bag they come as often as they are listed.
+                self._counts = dict(Counter(rows))
+                return
         for index, row in enumerate(rows):
             leaves = None if self.relation.ttl is None else expiry(self.relation, row, self._passage.now)
             if self._passage.clock.has_passed(leaves):

@@ -102,6 +102,9 @@ class Tables:
         for name, table in draft.tables.items():
             if self._index is None and table.keys:
                 self._follow_keys(name, table.keys)
+            elif self._index is None:
+                # Rows that came or went as a whole.
+                self.follow({name: table.delta})
             if table.relation.ttl is not None:
                 self._lifetimes[name].record(table.events)
             if table.window is not None:

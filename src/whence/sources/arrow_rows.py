@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from whence.columns.arrow import ArrowRows
+from whence.errors import DataError
 from whence.functions.widening import is_integer
-from whence.model.schema import Column, Relation
+from whence.model.schema import Column, Relation, column_reader
 from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType
 
 if TYPE_CHECKING:
@@ -33,6 +35,25 @@ def arrow_rows(table: pa.Table, positions: list[int], relation: Relation) -> Arr
             return None
         arrays.append(array)
     return ArrowRows(relation, arrays)
+
+
+def listed_rows(rows: Sequence[Sequence[Any]], relation: Relation) -> ArrowRows | None:
+    """The same for rows of as many values as there are columns."""
+    import pyarrow as pa
+
+    arrays = []
+    for at, column in enumerate(relation.columns):
+        values: Sequence[Any] = [row[at] for row in rows]
+        try:
+            if is_integer(column.type) and set(map(type, values)) <= {int, type(None)}:
+                # Arrow sees whether they are in range.
+                arrays.append(pa.array(values))
+            else:
+                arrays.append(pa.array(column_reader(column)(values), column.type.arrow()))
+        except (DataError, pa.ArrowException, ValueError, TypeError, OverflowError):
+            return None
+    table = pa.Table.from_arrays(arrays, relation.column_names)
+    return arrow_rows(table, list(range(relation.arity)), relation)
 
 
 def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:

@@ -77,7 +77,8 @@ def _by_column(rows: list[Sequence[object]], relation: Relation) -> list[Row] | 
     """The rows, checked column by column; None if some do not fit, or if there are too few for it to pay."""
     if len(rows) < FEW or set(map(len, rows)) != {relation.arity}:
         return None
-    columns = list(zip(*rows, strict=True))
+    # zip makes an iterator for each row, which Python's collector goes through again and again.
+    columns = [[row[at] for row in rows] for at in range(relation.arity)]
     try:
         checked = [read(values) for read, values in zip(_column_readers(relation), columns, strict=True)]
     except DataError:
@@ -125,9 +126,24 @@ def row_text(row: Sequence[object]) -> str:
     return text if len(text) <= LONGEST_ROW else text[: LONGEST_ROW - 4] + "...)"
 
 
+# So many rows are taken as columns: from about as many on, everything is kept in columns.
+MANY = 8_192
+
+
 @dataclass(slots=True)
 class RowSource:
     given: Iterable[object]
+
+    def whole(self, relation: Relation) -> ArrowRows | None:
+        """All rows as columns, if they are many, and every one of them fits without a closer look."""
+        rows = self.given
+        if not isinstance(rows, list) or len(rows) < MANY or relation.ttl is not None or relation.window is not None:
+            return None
+        if not set(map(type, rows)) <= {tuple, list} or set(map(len, rows)) != {relation.arity}:
+            return None
+        from whence.sources.arrow_rows import listed_rows
+
+        return listed_rows(rows, relation)
 
     def rows(self, relation: Relation) -> Iterable[Sequence[object]]:
         if isinstance(self.given, list) and set(map(type, self.given)) <= {tuple, list}:

@@ -13,7 +13,7 @@ from whence.errors import UnsupportedError, did_you_mean
 from whence.model.program import Directive
 from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.sources.rows import Frame, check_rows, frame_source, no_rows, row_source
+from whence.sources.rows import Frame, RowSource, check_rows, frame_source, no_rows, row_source
 from whence.sources.text_files import CsvFile, FactsFile
 
 
@@ -50,7 +50,7 @@ def read_rows(rows: object, relation: Relation) -> Sequence[Row]:
     for make in OBJECTS:
         source = make(rows)
         if source is not None:
-            whole = source.whole(relation) if isinstance(source, Frame) else None
+            whole = source.whole(relation) if isinstance(source, Frame | RowSource) else None
             return read_source(source, relation) if whole is None else whole
     raise no_rows(rows, relation)
 

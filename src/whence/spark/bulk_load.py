@@ -23,8 +23,17 @@ from whence.spark.home import StorageHome
 from whence.spark.lifetimes import is_late
 from whence.spark.sessions import type_of, zoneless
 
-# Up to so many rows of a frame are taken one by one.
-TAKEN_AS_ROWS = 20_000
+# Up to so many rows of a frame are taken one by one, if they do not have more values than this: the driver follows
+# them in less time than the cluster takes to derive a view again.
+TAKEN_AS_ROWS = 100_000
+TAKEN_AS_VALUES = 1_000_000
+
+
+def few_rows(frame: DataFrame) -> pa.Table | None:
+    """The rows of a frame if they are few."""
+    most = min(TAKEN_AS_ROWS, TAKEN_AS_VALUES // max(1, len(frame.columns)))
+    rows = frame.limit(most + 1).toArrow()
+    return rows if rows.num_rows <= most else None
 
 
 class BulkDraft(Draft):
@@ -50,11 +59,6 @@ class BulkChecks:
     def __init__(self, engine: SparkEngine, home: StorageHome) -> None:
         self._engine = engine
         self._home = home
-
-    def small(self, frame: DataFrame) -> pa.Table | None:
-        """The rows of a frame if they are few."""
-        rows = frame.limit(TAKEN_AS_ROWS + 1).toArrow()
-        return rows if rows.num_rows <= TAKEN_AS_ROWS else None
 
     def inserted(self, frame: DataFrame, relation: Relation, clock: Clock) -> BulkDraft:
         """The rows that come. Raises for the first one that must not."""

@@ -30,7 +30,7 @@ from whence.session.session import Session
 from whence.sources.keys import are_key_columns, check_has_key
 from whence.sources.text_files import decode
 from whence.spark.bulk_keys import deleted_by_key, upserted
-from whence.spark.bulk_load import BulkChecks
+from whence.spark.bulk_load import BulkChecks, few_rows
 from whence.spark.decorators import MaterializedView, Pipeline
 from whence.spark.explain import explain_on_spark
 from whence.spark.export import Export
@@ -218,7 +218,7 @@ class SparkDatabase(Database):
     def _small(self, relation: str, rows: DataFrame) -> pa.Table | None:
         check_running(self._spark)
         with spark_errors(DataError, f"the rows of the DataFrame for {relation!r} cannot be computed"):
-            return self._bulk.small(rows)
+            return few_rows(rows)
 
     @steady_context
     def _reading(self) -> Generator[Session, None, None]:

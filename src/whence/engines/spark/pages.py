@@ -103,6 +103,8 @@ class Base(Generic[P]):
         self._whole: Rows[P] | None = {}
         self._indexes: dict[tuple[int, ...], dict[Key, Rows[P]]] = {}
         self._wanted: dict[tuple[int, ...], dict[Key, None]] = {}
+        # Keys that cannot be had without a job, as far as a run has found out.
+        self._refused: dict[tuple[int, ...], set[Key]] = {}
         # How often something was asked for that is not in memory.
         self.misses = 0
 
@@ -148,18 +150,21 @@ class Base(Generic[P]):
         """Bring rows into memory that are going to be looked up, if that takes no job."""
         if self._whole is not None or self.segments is None or not positions or len(self) <= self._paging.whole:
             return
-        pages = self._pages.get(positions, {})
-        missing = list(dict.fromkeys(key for key in keys if key not in pages))
+        pages, refused = self._pages.get(positions, {}), self._refused.setdefault(positions, set())
+        missing = list(dict.fromkeys(key for key in keys if key not in pages and key not in refused))
         if missing:
             wanted = Wanted(positions, missing)
             found = self.segments.read(wanted)
-            if found is not None:
+            if found is None:
+                # One by one they would be read as soon as it takes no job any more, which takes longer than the job.
+                refused.update(missing)
+            else:
                 self.receive(wanted, self.segments.decode(found))
 
     def wanted(self) -> list[Wanted]:
         """What a run has missed since the last time this was asked."""
         wanted = [Wanted(positions, list(keys)) for positions, keys in self._wanted.items()]
-        self._wanted = {}
+        self._wanted, self._refused = {}, {}
         return wanted
 
     def receive(self, wanted: Wanted, rows: Iterable[tuple[Row, P]]) -> None:
@@ -194,7 +199,7 @@ class Base(Generic[P]):
         """The commit is over, and its pages go. A base that is in memory as a whole stays there."""
         self._pages = {}
         self._rows_in_pages = 0
-        self._wanted = {}
+        self._wanted, self._refused = {}, {}
 
     def _in_whole(self, whole: Rows[P], positions: tuple[int, ...], key: Key) -> Mapping[Row, P]:
         """The first look by these positions, which makes an index."""

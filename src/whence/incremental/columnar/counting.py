@@ -10,7 +10,7 @@ Where more changes than is left, the view is computed again from what is left, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.analysis.components import Component
@@ -18,6 +18,7 @@ from whence.analysis.typed_rules import TypedRule
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Encodings
 from whence.columns.rows import TableRows
+from whence.columns.table import ColumnTable
 from whence.incremental.columnar.pipeline import ONE, ReadsAfter, VectorPlan, VectorTerms
 from whence.incremental.columnar.store import ColumnStore, ViewStore
 from whence.incremental.columnar.views import ColumnGroups, ColumnTally, ColumnView, Take, head_terms
@@ -30,7 +31,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
 from whence.planning.join_order import by_distance
-from whence.planning.statistics import is_outdated
+from whence.planning.statistics import has_outgrown
 
 # Fewer rows are always followed.
 LEAST_RECOMPUTED = 256
@@ -38,11 +39,15 @@ LEAST_RECOMPUTED = 256
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A plan ready to run, what takes its bindings, and the sizes of the relations that it was made for."""
+    """A plan ready to run, what takes its bindings, and the tables that it was made for, with their sizes then."""
 
     plan: VectorPlan
     take: Take
-    sizes: Mapping[str, int]
+    sizes: Sequence[tuple[ColumnTable, int]]
+
+    @property
+    def is_outdated(self) -> bool:
+        return any(has_outgrown(planned, table.present) for table, planned in self.sizes)
 
 
 class ColumnRule:
@@ -92,9 +97,10 @@ class ColumnRule:
 
     def _plan_for(self, trigger: int | None) -> _Prepared:
         statistics = self._statistics
-        sizes = {name: self._tables[name].present for name in self._reads.values()}
         prepared = self._prepared.get(trigger)
-        if prepared is None or is_outdated(prepared.sizes, sizes):
+        if prepared is None or prepared.is_outdated:
+            tables = {self._tables[name] for name in self._reads.values()}
+            sizes = [(table, table.present) for table in tables]
             if trigger is None:
                 indexes = {name: table.indexed for name, table in self._tables.items()}
                 plan = make_plan(self._rule, statistics, indexes=indexes.__getitem__, lookup=by_distance)

@@ -21,7 +21,7 @@ from whence.session.draft import Draft, TableDraft, key_of
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.sources.rows import listed, row_text
-from whence.spark.bulk_load import TAKEN_AS_ROWS, BulkDraft
+from whence.spark.bulk_load import BulkDraft, few_rows
 from whence.spark.streams.attachment import Attachment
 from whence.spark.streams.large_batch import LargeBatches
 from whence.spark.streams.records import DELETE, INSERT, Bad, Quarantine, copies, netted, read_records, selected
@@ -93,8 +93,7 @@ class Intake:
         relation = self.attachment.relation
         if relation.ttl is not None or relation.window is not None:
             return records.toArrow()
-        table = records.limit(TAKEN_AS_ROWS + 1).toArrow()
-        return table if table.num_rows <= TAKEN_AS_ROWS else None
+        return few_rows(records)
 
     def _is_next(self, stream: str, number: int) -> bool:
         """Whether a batch is the one after those that were taken. Raises if others have been in between."""

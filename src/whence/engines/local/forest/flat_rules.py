@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from whence.analysis.order import Define
-from whence.analysis.scope import Computed, Scope
+from whence.analysis.scope import Scope
 from whence.analysis.typed_rules import TypedRule
 from whence.analysis.typing import condition_term
 from whence.engines.local.forest import layout
@@ -18,7 +18,7 @@ from whence.model.program import Functions
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
 from whence.model.schema import Column, Relation
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard, variables
-from whence.model.types import Type
+from whence.model.types import Row, Type, Value
 
 _OPERATORS = {
     "=": layout.EQUAL,
@@ -39,7 +39,8 @@ class ComputedTerm:
 
     relation: Relation
     rule: Rule
-    compute: Computed
+    # The value from a tuple of those of the variables.
+    compute: Callable[[Row], Value]
 
 
 @dataclass(frozen=True)
@@ -246,7 +247,7 @@ class Flattening:
             raise NotCompiledError("a rule computes a value from constants alone")
         columns = [*(Column(name, self._scope.types[name].type) for name in names), Column("$value", type_)]
         relation = Relation(f"${len(self._found)}", tuple(columns), distinct=True)
-        self._found.append(ComputedTerm(relation, self.flat.rule, self._scope.compute(term, type_)))
+        self._found.append(ComputedTerm(relation, self.flat.rule, self._scope.compute_row(term, type_, names)))
         self.flat.calls.append(Atom(relation.name, (*map(Variable, names), value), span=term.span))
 
 

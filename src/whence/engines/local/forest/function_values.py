@@ -6,7 +6,7 @@ registers, then the matched nodes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +25,7 @@ class _Question(NamedTuple):
 
     relation: int
     function: ComputedTerm
-    names: tuple[str, ...]
-    places: tuple[int, ...]
+    places: list[int]
 
 
 class Computer:
@@ -43,15 +42,15 @@ class Computer:
         self._interner = interner
         # The functions whose values are costs.
         self._costs = values
-        self._first_steps = rules.plans[:, layout.PLAN_STEP].tolist()
+        self._first_steps = rules.plans[:, layout.PLAN_STEP]
         self._columns = int(rules.shape[layout.WIDEST])
         keys = layout.STEP_TERMS + 2 * self._columns + 1
         self._questions: dict[int, _Question] = {}
         for step, relation in enumerate(rules.steps[:, layout.STEP_FUNCTION].tolist()):
             if relation != layout.NOTHING:
-                names = functions[relation].relation.column_names[:-1]
-                registers = layout.MATCH_REGISTERS + rules.steps[step, keys : keys + 2 * len(names) : 2]
-                self._questions[step] = _Question(relation, functions[relation], names, tuple(registers.tolist()))
+                arguments = functions[relation].relation.arity - 1
+                registers = layout.MATCH_REGISTERS + rules.steps[step, keys : keys + 2 * arguments : 2]
+                self._questions[step] = _Question(relation, functions[relation], registers.tolist())
         # Matches that miss a value; matches whose values are there; and those values, as rows of their functions.
         self.missing: Array = np.empty((AT_ONCE if functions else 0, layout.MATCH_REGISTERS + 2 * memory), np.int32)
         self.answered: Array = self.missing[:0]
@@ -65,30 +64,38 @@ class Computer:
         """Compute what the walk has missed, so that it can go on. Raises EvaluationError."""
         waiting = self.missing[: walk[layout.MISSED]]
         self.answered = np.concatenate([self.answered[walk[layout.RESUMED] : walk[layout.ANSWERED]], waiting])
-        asked: dict[int, dict[tuple[int, ...], None]] = {}
-        for match in waiting.tolist():
-            step = self._first_steps[match[layout.PLAN]] + match[layout.DEPTH]
-            arguments = tuple([match[place] for place in self._questions[step].places])
-            asked.setdefault(step, {})[arguments] = None
-        rows: list[tuple[int, ...]] = []
+        steps = self._first_steps[waiting[:, layout.PLAN]] + waiting[:, layout.DEPTH]
+        rows: list[Array] = []
         costs: list[Array] = []
-        for step, given in asked.items():
-            found, of_found = self._computed(self._questions[step], list(given))
-            rows += found
+        for step in set(steps.tolist()):
+            question = self._questions[step]
+            found, of_found = self._computed(question, _different(waiting[steps == step][:, question.places]))
+            rows.append(found)
             costs.append(of_found)
-        self.learned = np.array(rows, np.int32)
-        self.learned_costs = np.concatenate(costs)
-        self.count += len(rows)
-        walk[layout.MISSED], walk[layout.COMPUTED], walk[layout.LEARNED] = 0, len(rows), 0
+        self.learned, self.learned_costs = np.concatenate(rows), np.concatenate(costs)
+        self.count += len(self.learned)
+        walk[layout.MISSED], walk[layout.COMPUTED], walk[layout.LEARNED] = 0, len(self.learned), 0
         walk[layout.ANSWERED], walk[layout.RESUMED] = len(self.answered), 0
 
-    def _computed(self, question: _Question, given: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], Array]:
+    def _computed(self, question: _Question, given: Array) -> tuple[Array, Array]:
         """The rows of a function for these arguments, as they enter, and the costs that its values are, or zeros."""
-        relation, function, names, _ = question
-        known, compute = self._interner.values, function.compute
-        values = [compute({name: known[id_] for name, id_ in zip(names, ids, strict=True)}) for ids in given]
-        rest = (0,) * (self._columns - len(names) - 1)
-        found = self._interner.ids(values, function.relation.columns[-1].type)
-        cost, dtype = self._costs.get(function.relation.name), self.learned_costs.dtype
-        costs = np.zeros(len(values), dtype) if cost is None else cost.encode(values, dtype)
-        return [(relation, 1, *ids, value, *rest) for ids, value in zip(given, found, strict=True)], costs
+        arguments = zip(*[self._interner.decode(column) for column in given.T], strict=True)
+        values = list(map(question.function.compute, arguments))
+        value = question.function.relation.columns[-1]
+        rows = np.zeros((len(values), layout.ENTERING + self._columns), np.int32)
+        rows[:, layout.ENTERING_RELATION], rows[:, layout.COMES] = question.relation, 1
+        rows[:, layout.ENTERING : layout.ENTERING + given.shape[1]] = given
+        rows[:, layout.ENTERING + given.shape[1]] = self._interner.ids(values, value.type)
+        cost, dtype = self._costs.get(question.function.relation.name), self.learned_costs.dtype
+        return rows, np.zeros(len(values), dtype) if cost is None else cost.encode(values, dtype)
+
+
+def _different(rows: Array) -> Array:
+    """Each row once."""
+    combined = rows[:, 0].astype(np.int64)
+    # Two integers at a time, as one: numpy takes far longer to compare rows.
+    for column in rows.T[1:-1]:
+        combined = np.unique(combined << 32 | column, return_inverse=True)[1]
+    if rows.shape[1] > 1:
+        combined = combined << 32 | rows[:, -1]
+    return rows[np.unique(combined, return_index=True)[1]]

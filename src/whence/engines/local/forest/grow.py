@@ -14,6 +14,7 @@ from whence.engines.local.forest.layout import (
     COMES,
     COMPUTED,
     DECIDED,
+    DEPTH,
     DONE,
     ENTERED,
     ENTERING,
@@ -25,6 +26,7 @@ from whence.engines.local.forest.layout import (
     INDEX_LINK,
     INDEXED,
     INPUTS,
+    IS_FIRST,
     LEARNED,
     LIVE,
     LONGEST,
@@ -43,9 +45,11 @@ from whence.engines.local.forest.layout import (
     PENDING,
     PLAN,
     PLAN_ATOM,
+    PLAN_LOOP,
+    PLAN_RECURS,
     PLAN_RULE,
-    PLAN_SINGLE,
     PLAN_STEP,
+    PLAN_STEPS,
     QUEUED,
     RELATION,
     RESUMED,
@@ -63,7 +67,7 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
-from whence.engines.local.forest.match import advance, begin, fits, is_complete, make_head, postpone, take_up
+from whence.engines.local.forest.match import advance, begin, fits, make_head, postpone, probe, take_up
 from whence.engines.local.forest.tuples import find_or_add, has_room, has_room_in_indexes, let_find, note
 
 
@@ -87,29 +91,31 @@ def derive(forest: ForestArrays, rules: RuleTables, rule: int, queue: Array, wal
 
 
 @inlined
-def derive_all(forest: ForestArrays, rules: RuleTables, queue: Array, walk: Array, work: Array) -> bool:
-    """Derive all that a plan of a single look-up gives; False where room is needed first.
+def derive_all(forest: ForestArrays, rules: RuleTables, depth: int, queue: Array, walk: Array, work: Array) -> bool:
+    """Derive all that the last step of a plan gives, the one at this depth; False where room is needed first.
 
     Most rules of large recursions have such plans. A loop of its own takes less time than going from match to match.
     """
     nodes, steps = forest.nodes, rules.steps
     plan, trigger = walk[PLAN], walk[TRIGGER]
-    step, rule, trigger_atom = rules.plans[plan, PLAN_STEP], rules.plans[plan, PLAN_RULE], rules.plans[plan, PLAN_ATOM]
+    rule, trigger_atom = rules.plans[plan, PLAN_RULE], rules.plans[plan, PLAN_ATOM]
+    step = rules.plans[plan, PLAN_STEP] + depth
     link, atom = rules.indexes[steps[step, STEP_INDEX], INDEX_LINK], steps[step, STEP_ATOM]
-    candidate = work[CANDIDATES, 0]
+    candidate = work[CANDIDATES, depth]
     while candidate != NOTHING:
         if not has_room(nodes, forest.slots, forest.derivations, forest.counters, walk[QUEUED], queue):
-            work[CANDIDATES, 0] = candidate
+            work[CANDIDATES, depth] = candidate
             return False
         is_usable = nodes[candidate, STATUS] & USABLE == ALIVE and (candidate != trigger or atom > trigger_atom)
         if is_usable and fits(nodes, candidate, steps, step, STEP_TERMS, rules.shape[WIDEST], work):
             work[MATCHED, atom] = candidate
             derive(forest, rules, rule, queue, walk, work)
         candidate = nodes[candidate, link]
+    work[CANDIDATES, depth] = NOTHING
     return True
 
 
-# So many tuples that follow from the inputs alone are divided into groups.
+# So many tuples that follow from the inputs alone are divided into groups, and as few as two of the very first.
 _MANY = 1 << 10
 
 
@@ -206,25 +212,34 @@ def grow(
         if not enter(forest, rules, rows, forest.best, queue, walk):
             return NEEDS_ROOM
         walk[INPUTS] = walk[QUEUED]
+        walk[IS_FIRST] = walk[INPUTS] == forest.counters[NODES]
         walk[DECIDED] = rules.shape[PASSED_ON] == NOTHING
     if not learn(forest, rules, learned, forest.best, walk, work):
         return NEEDS_ROOM
     nodes, index_slots, index_state = forest.nodes, forest.index_slots, forest.index_state
     plans, relations, indexes = rules.plans, rules.relations, rules.indexes
     while True:
-        if walk[MATCHING] and plans[walk[PLAN], PLAN_SINGLE]:
-            if not derive_all(forest, rules, queue, walk, work):
-                return NEEDS_ROOM
-            walk[MATCHING] = 0
         while walk[MATCHING]:
+            plan = walk[PLAN]
+            is_loop = plans[plan, PLAN_LOOP]
+            count = plans[plan, PLAN_STEPS] - is_loop
+            if is_loop and walk[DEPTH] == count:
+                if not derive_all(forest, rules, count, queue, walk, work):
+                    return NEEDS_ROOM
+                if count == 0:
+                    walk[MATCHING] = 0
+                    break
             if not has_room(nodes, forest.slots, forest.derivations, forest.counters, walk[QUEUED], queue):
                 return NEEDS_ROOM
             if 0 < len(missing) == walk[MISSED]:
                 return NEEDS_VALUES
-            if not advance(forest, rules, walk, work):
+            if not advance(forest, rules, walk, count, work):
                 walk[MATCHING] = 0
-            elif is_complete(plans, walk):
-                derive(forest, rules, plans[walk[PLAN], PLAN_RULE], queue, walk, work)
+            elif walk[DEPTH] >= count:
+                if is_loop:
+                    probe(forest, rules, plans[plan, PLAN_STEP] + count, count, work)
+                else:
+                    derive(forest, rules, plans[plan, PLAN_RULE], queue, walk, work)
             else:
                 postpone(walk, work, missing, walk[MISSED])
                 walk[MISSED] += 1
@@ -238,7 +253,7 @@ def grow(
                 if walk[MISSED] > 0:
                     return FINISHED
                 walk[DECIDED] = 1
-                if walk[QUEUED] - walk[DONE] >= _MANY:
+                if walk[QUEUED] - walk[DONE] >= (2 if walk[IS_FIRST] else _MANY):
                     return TO_BE_DIVIDED
             if walk[DONE] == walk[QUEUED] and not call_group(nodes, rules.shape[PASSED_ON], waiting, queue, walk):
                 return FINISHED
@@ -257,4 +272,7 @@ def grow(
             continue
         plan = relations[relation, FORWARD] + walk[NEXT_PLAN]
         walk[NEXT_PLAN] += 1
+        if walk[IS_FIRST] and walk[DONE] < walk[INPUTS] and plans[plan, PLAN_RECURS]:
+            # The component has no tuples yet to join with.
+            continue
         walk[MATCHING] = begin(forest, rules, plan, node, walk, work)

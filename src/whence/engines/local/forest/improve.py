@@ -33,6 +33,7 @@ from whence.engines.local.forest.layout import (
     PENDING,
     PLAN,
     PLAN_RULE,
+    PLAN_STEPS,
     QUEUED,
     RELATION,
     RESUMED,
@@ -105,7 +106,7 @@ def improve(
             walk[FOUND] = 0
             continue
         if walk[MATCHING]:
-            if advance(forest, rules, walk, work):
+            if advance(forest, rules, walk, plans[walk[PLAN], PLAN_STEPS], work):
                 walk[FOUND] = 1
             else:
                 walk[MATCHING] = 0

@@ -7,10 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from whence.columns.compiled import kernel
+from whence.columns.delta import ColumnDelta
+from whence.columns.encoding import INTEGER, Encoding
+from whence.columns.numbered_rows import as_words
+from whence.columns.table import ColumnTable
 from whence.engines.engine import Rows
 from whence.engines.local.forest.layout import COMES, ENTERING, ENTERING_RELATION, NOTHING, NULL_ID, Array
 from whence.engines.local.forest.rows import Decoder, ForestChange, ForestDelta, ForestRows
 from whence.engines.local.forest.values import Interner, ValueColumn, is_null, null_cost
+from whence.incremental.columnar.store import ColumnStore
 from whence.incremental.keyed import KeyedDelta
 from whence.incremental.store import Store
 from whence.model.schema import Relation
@@ -19,6 +24,8 @@ from whence.model.updates import Delta
 
 # Costs below this are found by themselves, in an array.
 _SMALL_COST = 1 << 20
+# So many rows of a table in columns enter by their columns.
+_MANY = 64
 # What a translation may miss.
 _AN_ID, _A_COST = range(2)
 
@@ -27,8 +34,15 @@ class Entrance:
     """The way in for one relation. The columns at `positions` are interned; one more, or one of them, may be a cost."""
 
     def __init__(
-        self, number: int, interner: Interner, relation: Relation, positions: Sequence[int], value: ValueColumn | None
+        self,
+        number: int,
+        interner: Interner,
+        vocabularies: dict[Type, Vocabulary],
+        relation: Relation,
+        positions: Sequence[int],
+        value: ValueColumn | None,
     ) -> None:
+        """`vocabularies` are those of all entrances."""
         self._number = number
         self._interner = interner
         self._types = [relation.columns[position].type for position in positions]
@@ -36,6 +50,7 @@ class Entrance:
         self._tables = [(interner.table(relation.columns[position].type), position) for position in positions]
         self._value = value
         self._translation: _Translation | None = None
+        self._vocabularies = [vocabularies.setdefault(type_, Vocabulary(interner, type_)) for type_ in self._types]
 
     def enter(self, delta: Delta, store: Store, rows: Array, costs: Array, at: int, *, is_back: bool = False) -> int:
         """Write down what comes and what goes when the rows that are stored change like this, from row `at` on; or the
@@ -45,6 +60,9 @@ class Entrance:
         """
         if isinstance(delta, ForestDelta):
             return self._translate(delta.reversed() if is_back else delta, rows, costs, at)
+        if isinstance(store, ColumnStore) and len(delta) >= _MANY:
+            moved, first = _moved_columns(store.stage(delta), store.table, -1 if is_back else 1)
+            return self._write_columns(store.table.encodings, moved, first, rows, costs, at)
         come, gone = _moves(delta, store)
         if is_back:
             come, gone = gone, come
@@ -72,6 +90,20 @@ class Entrance:
         parts = (np.array(ids, np.int32), numbers, come, self._number, len(found))
         _write_rows(*parts, rows, costs, at)
         return at + len(found)
+
+    def _write_columns(
+        self, encodings: Sequence[Encoding], columns: Sequence[Array], come: int, rows: Array, costs: Array, at: int
+    ) -> int:
+        """The same for rows as the columns of a table have them."""
+        count, value = len(columns[0]), self._value
+        ids = np.empty((count, len(self._positions)), np.int32)
+        for place, (position, vocabulary) in enumerate(zip(self._positions, self._vocabularies, strict=True)):
+            ids[:, place] = vocabulary.ids(encodings[position], columns[position])
+        numbers = costs[:0]
+        if value is not None:
+            numbers = value.encode(encodings[value.position].decode(columns[value.position]), costs.dtype)
+        _write_rows(ids.ravel(), numbers, come, self._number, count, rows, costs, at)
+        return at + count
 
     def _translate(self, delta: ForestDelta, rows: Array, costs: Array, at: int) -> int:
         """The same for rows of another forest, most of whose values have come in before."""
@@ -105,6 +137,24 @@ def _moves(delta: Delta, store: Store) -> tuple[list[Row], list[Row]]:
     return come, gone
 
 
+def _moved_columns(delta: ColumnDelta, table: ColumnTable, sign: int) -> tuple[Sequence[Array], int]:
+    """The columns of the rows that come and after them those that go with a change that is staged, or with its reverse.
+
+    Then how many come.
+    """
+    if table.is_set:
+        comes, goes = delta.weights > 0, delta.weights < 0
+    else:
+        before = table.counts(table.find(as_words(delta.encoded, len(delta))))
+        was, will = before > 0, before + delta.weights > 0
+        comes, goes = ~was & will, was & ~will
+    moved = [np.flatnonzero(comes), np.flatnonzero(goes)][::sign]
+    if len(moved[0]) == len(delta):
+        return delta.encoded, len(delta)
+    order = np.concatenate(moved)
+    return [column[order] for column in delta.encoded], len(moved[0])
+
+
 @kernel
 def _write_rows(
     ids: Array, numbers: Array, come: int, relation: int, count: int, rows: Array, costs: Array, start: int
@@ -118,6 +168,34 @@ def _write_rows(
             rows[start + at, ENTERING + column] = ids[at * width + column]
         if len(costs) > 0:
             costs[start + at] = numbers[at] if len(numbers) > 0 else 0
+
+
+class Vocabulary:
+    """What the numbers that columns of a type have in tables are as integers of a forest."""
+
+    def __init__(self, interner: Interner, type_: Type) -> None:
+        self._interner = interner
+        self._type = type_
+        # Of numbers that are not much more than the rows that have them: dictionaries and most keys have no others.
+        self._known = np.empty(0, np.int32)
+
+    def ids(self, encoding: Encoding, column: Array) -> Array:
+        highest = column.max(initial=0)
+        if column.dtype != INTEGER or column.min(initial=0) < 0 or highest >= max(len(self._known), 16 * len(column)):
+            different, places = np.unique(column, return_inverse=True)
+            return self._learned(encoding, different)[places]
+        self._known = _reaching(int(highest), self._known)
+        found: Array = self._known[column]
+        if (found == NOTHING).any():
+            met = np.zeros(highest + 1, np.bool_)
+            met[column[found == NOTHING]] = True
+            new = np.flatnonzero(met)
+            self._known[new] = self._learned(encoding, new)
+            found = self._known[column]
+        return found
+
+    def _learned(self, encoding: Encoding, numbers: Array) -> Array:
+        return np.array(self._interner.ids(encoding.decode(numbers), self._type), np.int32)
 
 
 class _Translation:

@@ -73,9 +73,10 @@ class ForestArrays(NamedTuple):
 IGNORE, BIND, REGISTER, CONSTANT, SUM = range(5)
 
 # A plan is a way to match a rule: a trigger (a body atom, or NOTHING for the head, to match backwards), then one step
-# per other atom. PLAN_SINGLE tells whether all that is left to do after the trigger is a single look-up in a relation.
-# After PLAN_TERMS come the trigger's terms.
-PLAN_RULE, PLAN_ATOM, PLAN_STEP, PLAN_STEPS, PLAN_TEST, PLAN_TESTS, PLAN_SINGLE, PLAN_TERMS = range(8)
+# per other atom. PLAN_LOOP tells whether the last step is a look-up in a relation, after which there is nothing to
+# test; PLAN_RECURS, whether an atom other than the trigger is of the component itself. After PLAN_TERMS come the
+# trigger's terms.
+PLAN_RULE, PLAN_ATOM, PLAN_STEP, PLAN_STEPS, PLAN_TEST, PLAN_TESTS, PLAN_LOOP, PLAN_RECURS, PLAN_TERMS = range(9)
 
 # Fields of a step. STEP_FUNCTION is the relation of the function that it looks up, or NOTHING. After STEP_TERMS come
 # what the atom's columns must be, then where the key's parts come from.
@@ -142,16 +143,16 @@ ENTERED, QUEUED, DONE, NEXT_PLAN, MATCHING = range(8, 13)
 # How many matches miss a value; how many values were computed, and how many of those joins find; how many matches can
 # go on with theirs, and how many of those have.
 MISSED, COMPUTED, LEARNED, ANSWERED, RESUMED = range(13, 18)
-# Without costs: how many nodes entered, whether it is decided if what follows from them is to be divided, and how many
-# of the waiting are queued.
-INPUTS, DECIDED, CALLED = range(18, 21)
+# Without costs: how many nodes entered, whether there was nothing before them, whether it is decided if what follows
+# from them is to be divided, and how many of the waiting are queued.
+INPUTS, IS_FIRST, DECIDED, CALLED = range(18, 22)
 # With costs: whether a match waits to be recorded, the node being joined, the next of its uses, the heap's size, how
 # many nodes are noted with what they were before, and how often a node was taken from the heap; ROUNDS bounds that, for
 # each node that there is. In the end, how many rows come and go.
-FOUND, CURRENT, USE, HEAP, NOTES, TAKEN, ROUNDS, DIFFERING = range(21, 29)
+FOUND, CURRENT, USE, HEAP, NOTES, TAKEN, ROUNDS, DIFFERING = range(22, 30)
 # How many nodes are joined when a kernel next returns, although it has all it needs: only then can other threads go on,
 # and can a deadline be kept.
-NODES_AT_RETURN = 29
+NODES_AT_RETURN = 30
 
 # Phases: rows go, the dead are proved again and spread, and what comes grows.
 MARKING, PROVING, SPREADING, GROWING = range(4)

@@ -17,7 +17,7 @@ from whence.engines.engine import Dependents, Rows
 from whence.engines.local.evidence import ProofForest
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.function_values import Computer
-from whence.engines.local.forest.inputs import Entrance
+from whence.engines.local.forest.inputs import Entrance, Vocabulary
 from whence.engines.local.forest.layout import Array, ForestArrays, RuleTables
 from whence.engines.local.forest.program import Compiled
 from whence.engines.local.forest.reach import reached
@@ -32,7 +32,7 @@ from whence.incremental.recursive.convergence import ConvergenceLimit
 from whence.incremental.store import Store, StoreStatistics
 from whence.model.rules import Rule
 from whence.model.schema import Relation
-from whence.model.types import Row
+from whence.model.types import Row, Type
 from whence.model.updates import Delta
 from whence.planning.statistics import UNCOUNTED, RecursionStatistics, Statistics, is_outdated
 
@@ -114,8 +114,11 @@ class ForestMaintainer(ProofForest):
         # Nodes whose live derivation may have changed with the last change, and what that was before it.
         self._lived_by: Array = self._dead[:0, : layout.LIVE_BEFORE + 1]
         positions, values = self._compiled.positions, self._compiled.values
+        vocabularies: dict[Type, Vocabulary] = {}
         self._entrances = {
-            name: Entrance(self._ids[name], self._interner, self._relations[name], positions[name], values.get(name))
+            name: Entrance(
+                self._ids[name], self._interner, vocabularies, self._relations[name], positions[name], values.get(name)
+            )
             for name in self._compiled.inputs
         }
 
@@ -265,6 +268,8 @@ class ForestMaintainer(ProofForest):
         self.last_dead = self._waves = 0
         self._computed = self._computer.count
         self._follow_numbers()
+        if len(rows) >= _WORTH_SORTING:
+            self._more_room(int(rows[:, layout.COMES].sum()))
         if len(rows) >= _WORTH_SORTING and not self._component.recursive:
             first = rows[:, layout.ENTERING].astype(np.int64)
             second = rows[:, min(layout.ENTERING + 1, rows.shape[1] - 1)]
@@ -313,8 +318,9 @@ class ForestMaintainer(ProofForest):
     def _newest(self, relation: str) -> Row:
         return self._decoders[relation].rows(self._present(relation, self.alive(relation)[-1:]))[0]
 
-    def _more_room(self) -> None:
-        self._forest = more_room(self._forest, self._rules, self._work)
+    def _more_room(self, rows: int = 0) -> None:
+        """Wherever there is too little, and for so many more rows."""
+        self._forest = more_room(self._forest, self._rules, rows)
         while len(self._queue) < len(self._forest.nodes):
             self._queue, self._dead = longer(self._queue), longer(self._dead)
 

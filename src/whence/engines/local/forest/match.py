@@ -186,14 +186,13 @@ def begin(forest: ForestArrays, rules: RuleTables, plan: int, node: int, match: 
 
 
 @inlined
-def advance(forest: ForestArrays, rules: RuleTables, match: Array, work: Array) -> bool:
-    """Go on to the next match; False when there is none left. The first call finds the first match.
+def advance(forest: ForestArrays, rules: RuleTables, match: Array, count: int, work: Array) -> bool:
+    """Go on to the next match of the first `count` steps, or to the first one; False when there is none left.
 
-    It stops as well where a function has no value yet. Then the match is not complete; see `is_complete`.
+    It stops as well where a function has no value yet. Then fewer steps are matched.
     """
     nodes, plans, steps, indexes = forest.nodes, rules.plans, rules.steps, rules.indexes
     plan = match[PLAN]
-    count = plans[plan, PLAN_STEPS]
     depth = match[DEPTH]
     if count == 0:
         # The trigger alone is the match, once.
@@ -266,8 +265,9 @@ def is_complete(plans: Array, match: Array) -> bool:
 @inlined
 def next_known(forest: ForestArrays, rules: RuleTables, match: Array, work: Array) -> bool:
     """Go on to the next complete match: enough for derivations that were found before, and so have all their values."""
-    while advance(forest, rules, match, work):
-        if is_complete(rules.plans, match):
+    count = rules.plans[match[PLAN], PLAN_STEPS]
+    while advance(forest, rules, match, count, work):
+        if match[DEPTH] >= count:
             return True
     return False
 

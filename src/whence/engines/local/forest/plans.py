@@ -25,6 +25,8 @@ class PlanRow(NamedTuple):
     atom: int
     steps: tuple[int, int]
     tests: tuple[int, int]
+    # Whether an atom other than the trigger is of the component itself.
+    recurs: bool
     terms: list[tuple[int, int]]
 
 
@@ -49,9 +51,10 @@ class PlanTables:
     tests: list[tuple[int, int, int, int, int]] = field(default_factory=list)
     indexes: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
 
-    def is_single(self, first: int, count: int) -> bool:
-        """Whether these steps are one look-up in a relation, after which there is nothing to test."""
-        return count == 1 and self.steps[first].tests[1] == 0 and self.steps[first].function == layout.NOTHING
+    def is_loop(self, first: int, count: int) -> bool:
+        """Whether the last of these steps is a look-up in a relation, after which there is nothing to test."""
+        last = self.steps[first + count - 1] if count else None
+        return last is not None and last.tests[1] == 0 and last.function == layout.NOTHING
 
 
 @dataclass
@@ -168,7 +171,8 @@ class CompiledRule:
                 functions.remove(found)
                 self._step(found, bound, waiting)
         atom = layout.NOTHING if trigger is None else trigger
-        tables.plans.append(PlanRow(number, atom, (start, len(tables.steps) - start), tests, terms))
+        recurs = any(each.relation in self._around.own for at, each in enumerate(self.atoms) if at != trigger)
+        tables.plans.append(PlanRow(number, atom, (start, len(tables.steps) - start), tests, recurs, terms))
 
     def _order(self, trigger: int | None, bound: set[str]) -> list[int]:
         """The other atoms of relations, as they should be joined."""

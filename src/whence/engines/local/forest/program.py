@@ -178,7 +178,7 @@ class _Compiler:
         return RuleTables(
             plans=_table(
                 [
-                    [p.rule, p.atom, *p.steps, *p.tests, tables.is_single(*p.steps), *_flat(p.terms, width)]
+                    [p.rule, p.atom, *p.steps, *p.tests, tables.is_loop(*p.steps), p.recurs, *_flat(p.terms, width)]
                     for p in tables.plans
                 ],
                 layout.PLAN_TERMS + 2 * width,

@@ -20,6 +20,8 @@ from whence.engines.local.forest.layout import (
     FIRST,
     GONE,
     HEAD,
+    INDEX_COLUMNS,
+    INDEX_WIDTH,
     KEYS,
     LIVE,
     LIVE_BEFORE,
@@ -41,7 +43,7 @@ from whence.engines.local.forest.layout import (
     RuleTables,
 )
 from whence.engines.local.forest.prune import live_by
-from whence.engines.local.forest.tuples import note, rehash, reindex
+from whence.engines.local.forest.tuples import move_keys, note, rehash, reindex
 
 _SMALLEST = 1 << 10
 _HUGE_PAGE = 2 << 20
@@ -64,24 +66,40 @@ def new_forest(rules: RuleTables, links: int, *, costs: bool) -> ForestArrays:
     )
 
 
-def more_room(forest: ForestArrays, rules: RuleTables, work: Array) -> ForestArrays:
-    """The same forest with more room wherever there is too little."""
+def more_room(forest: ForestArrays, rules: RuleTables, rows: int = 0) -> ForestArrays:
+    """The same forest with more room wherever there is too little, also for so many more rows."""
     count = int(forest.counters[NODES])
-    if count >= len(forest.nodes):
-        best = longer(forest.best) if len(forest.best) else forest.best
-        forest = forest._replace(nodes=longer(forest.nodes), best=best)
-    if forest.counters[DERIVATIONS] >= len(forest.derivations):
-        forest = forest._replace(derivations=longer(forest.derivations))
-    if 2 * count >= len(forest.slots):
-        forest = forest._replace(slots=no_nodes(2 * len(forest.slots)))
+    while count + rows >= len(forest.nodes):
+        best = copied(forest.best, count, 4 * len(forest.best)) if len(forest.best) else forest.best
+        forest = forest._replace(nodes=copied(forest.nodes, count, 4 * len(forest.nodes)), best=best)
+    used = int(forest.counters[DERIVATIONS])
+    # A row is used in a few of them, as a rule. Room that is not used takes no memory.
+    while used + 4 * rows >= len(forest.derivations):
+        forest = forest._replace(derivations=copied(forest.derivations, used, 4 * len(forest.derivations)))
+    slots = len(forest.slots)
+    while 2 * (count + rows) >= slots:
+        slots *= 2
+    if slots > len(forest.slots):
+        forest = forest._replace(slots=no_nodes(slots))
         rehash(forest.nodes, forest.slots, count, rules.relations)
     full = 2 * forest.index_state[:, KEYS] > forest.index_state[:, MASK]
-    if full.any():
-        sizes = (forest.index_state[:, MASK] + 1) * np.where(full, 2, 1)
-        state = np.stack([np.cumsum(sizes) - sizes, sizes - 1, np.zeros(len(sizes), np.int64)], axis=1)
-        forest = forest._replace(index_slots=no_nodes(int(sizes.sum())), index_state=state)
-        reindex(forest.nodes, forest.index_slots, state, count, rules.relations, rules.indexes, work)
-    return forest
+    return _with_larger_indexes(forest, rules.indexes, full) if full.any() else forest
+
+
+def _with_larger_indexes(forest: ForestArrays, indexes: Array, full: Array) -> ForestArrays:
+    """Those that are full get twice as many slots."""
+    before, state = forest.index_state, forest.index_state.copy()
+    sizes = (before[:, MASK] + 1) * np.where(full, 2, 1)
+    state[:, START], state[:, MASK] = np.cumsum(sizes) - sizes, sizes - 1
+    index_slots = no_nodes(int(sizes.sum()))
+    for index, ((first, last, _), (start, end, _)) in enumerate(zip(before.tolist(), state.tolist(), strict=True)):
+        old, new = forest.index_slots[first : first + last + 1], index_slots[start : start + end + 1]
+        if full[index]:
+            width = indexes[index, INDEX_WIDTH]
+            move_keys(forest.nodes, old, new, indexes[index, INDEX_COLUMNS : INDEX_COLUMNS + width])
+        else:
+            new[:] = old
+    return forest._replace(index_slots=index_slots, index_state=state)
 
 
 def room_for_derivations(forest: ForestArrays, count: int) -> ForestArrays:

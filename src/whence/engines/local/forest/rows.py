@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from whence.columns.arrow import CountedColumns
 from whence.columns.compiled import inlined, kernel
+from whence.columns.encoding import Encoding
 from whence.engines.local.forest.layout import ALIVE, COLUMNS, NOTED, RELATION, STATUS, Array
 from whence.engines.local.forest.values import Interner, ValueColumn
 from whence.model.types import Row, Type, Value
@@ -56,6 +60,8 @@ class ForestCounts(Mapping[Row, int]):
         return dict.fromkeys(self._forest.rows(self._relation), 1).items()
 
 
+# Among so many rows, values are looked for that come more than once.
+_MANY = 64
 # So many rows are made at a time, for those who may not want all of them.
 _AT_A_TIME = 1 << 12
 
@@ -90,13 +96,13 @@ class Decoder:
         return columns
 
 
-class ForestDelta(CountedDelta):
+class ForestDelta(CountedColumns):
     """Rows that come and rows that go. Copies of their integers are kept, not the rows."""
 
     def __init__(self, decoder: Decoder, change: ForestChange) -> None:
+        super().__init__(array("b", [1]) * change.come + array("b", [-1]) * (len(change.ids) - change.come))
         self.decoder = decoder
         self.change = change
-        self._rows: dict[Row, int] | None = None
 
     def reversed(self) -> ForestDelta:
         """What takes it back."""
@@ -109,27 +115,37 @@ class ForestDelta(CountedDelta):
         return self.change.come, len(self.change.ids) - self.change.come
 
     def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
-        come, gone = self.totals
-        return self.decoder.columns(self.change), [1] * come + [-1] * gone
+        return self.value_columns(), list(self.counts)
 
-    def _decoded(self) -> Mapping[Row, int]:
-        if self._rows is None:
-            rows = self.decoder.rows(self.change)
-            self._rows = dict.fromkeys(rows[self.change.come :], -1)
-            self._rows.update(dict.fromkeys(rows[: self.change.come], 1))
-        return self._rows
+    def value_columns(self) -> Sequence[Sequence[Value]]:
+        return self.decoder.columns(self.change)
 
-    def __getitem__(self, row: Row) -> int:
-        return self._decoded()[row]
+    def encoded(self, encodings: Sequence[Encoding]) -> list[Array]:
+        """The columns as those of tables."""
+        decoder, (ids, costs, _) = self.decoder, self.change
+        columns: list[Array] = [costs] * len(encodings)
+        for at, position in enumerate(decoder.positions):
+            columns[position] = _encoded(decoder.interner, ids[:, at], encodings[position])
+        if decoder.value is not None:
+            position = decoder.value.position
+            columns[position] = encodings[position].encode(decoder.value.decode(costs))
+        return columns
 
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._decoded())
+    @cached_property
+    def as_rows(self) -> dict[Row, int]:
+        """First the rows that go."""
+        rows, come = self.decoder.rows(self.change), self.change.come
+        return {**dict.fromkeys(rows[come:], -1), **dict.fromkeys(rows[:come], 1)}
 
-    def __len__(self) -> int:
-        return len(self.change.ids)
 
-    def items(self) -> ItemsView[Row, int]:
-        return self._decoded().items()
+def _encoded(interner: Interner, ids: Array, encoding: Encoding) -> Array:
+    if len(ids) < _MANY or ids.max() > 4 * len(ids):
+        return encoding.encode(interner.decode(ids))
+    # Each value once.
+    different = np.flatnonzero(np.bincount(ids))
+    known = np.empty(different[-1] + 1, encoding.dtype)
+    known[different] = encoding.encode(interner.decode(different))
+    return known[ids]
 
 
 class ForestRows:

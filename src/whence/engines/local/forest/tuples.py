@@ -173,6 +173,23 @@ def reindex(
 
 
 @kernel
+def move_keys(nodes: Array, before: Array, slots: Array, columns: Array) -> None:
+    """Put the keys of an index into slots of its own that are empty. The nodes of a key stay linked as they are."""
+    mask = len(slots) - 1
+    for at in range(len(before)):
+        node = before[at]
+        if node == NOTHING:
+            continue
+        hash_ = np.uint64(len(columns) + 1)
+        for part in range(len(columns)):
+            hash_ = mixed(hash_, nodes[node, COLUMNS + columns[part]])
+        slot = np.int64(hash_ & np.uint64(mask))
+        while slots[slot] != NOTHING:
+            slot = (slot + 1) & mask
+        slots[slot] = node
+
+
+@kernel
 def find_one(nodes: Array, slots: Array, relation: int, rows: Array) -> int:
     """The node of the first row of an array, or NOTHING."""
     return find(nodes, slots, relation, rows, 0, 0, rows.shape[1])

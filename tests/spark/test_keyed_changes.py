@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 import whence
 from whence.engines.spark.frames import FrameDelta
+from whence.spark import bulk_load
 
 
 def test_few_rows(spark: SparkSession) -> None:
@@ -45,6 +46,7 @@ def test_many_rows_stay_on_the_cluster(spark: SparkSession, monkeypatch: pytest.
     def collected(_: object) -> None:
         raise AssertionError("the rows were brought to the driver")
 
+    monkeypatch.setattr(bulk_load, "TAKEN_AS_ROWS", 20_000)
     with whence.connect(spark) as db:
         db.execute("CREATE TABLE t(v INT, k INT PRIMARY KEY)")
         monkeypatch.setattr(FrameDelta, "_rows", property(collected))

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 import whence
 from whence.engines.spark.frames import FrameDelta
 from whence.engines.spark.pages import DEFAULT_PAGING, Paging
+from whence.spark import bulk_statements
 from whence.spark.database import SparkDatabase
 
 TABLES = {
@@ -74,6 +75,7 @@ def test_large_answers_stay_on_the_cluster(spark: SparkSession, monkeypatch: pyt
         assert deleted.deleted == {"item": 21428}
         assert db.query("SELECT count(*) AS n FROM item").to_pydict() == {"n": [8572]}
         db.insert("item", spark.range(30_000).selectExpr("cast(id AS int) AS a", "9 AS b"))
+        monkeypatch.setattr(bulk_statements, "TAKEN_AS_ROWS", 20_000)
         overwritten = db.execute("INSERT OVERWRITE item VALUES (1, 9), (-1, 9)")
         assert overwritten is not None
         assert (overwritten.inserted, overwritten.deleted) == ({"item": 1}, {"item": 38571})

@@ -5,14 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+import pyarrow as pa
+
 from whence.analysis.analyze import analyze
+from whence.columns.arrow import ArrowRows
 from whence.columns.kernel_cache import are_compiled, cache_folder, note_compiled
 from whence.engines.local.compilation import COLUMNS, FOREST, alone, use_at_once
 from whence.engines.local.engine import ROWS_IN_COLUMNS, LocalEngine
+from whence.incremental.columnar.whole import KnowsWholeRows
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.types import Row
 from whence.model.updates import Update
@@ -104,10 +109,10 @@ _COSTS = """
 """
 # With all that is computed over columns by kernels: joins, negation, and totals of each kind.
 _MANY = """
-    .decl sale(place: number, day: number, units: number, price: float)
+    .decl sale(place: number, day: number, units: number, price: float, tax: decimal(10, 2))
     .decl closed(place: number)
-    total(place, count<units>, sum<units>, sum<price>) :- sale(place, _, units, price), !closed(place).
-    pair(place, other) :- sale(place, day, _, _), sale(other, day, _, _), place < other, day < 3.
+    total(place, count<units>, sum<units>, sum<price>, avg<tax>) :- sale(place, _, units, price, tax), !closed(place).
+    pair(place, other) :- sale(place, day, _, _, _), sale(other, day, _, _, _), place < other, day < 3.
 """
 
 
@@ -137,9 +142,13 @@ def _recursion(program: str, links: list[Row], maintenance: str = "auto") -> Non
 def _many_rows() -> None:
     engine = _engine(_MANY)
     _change(engine, "closed", [(1,)])
-    sales: list[Row] = [(place, place % 1000, 2, 0.5) for place in range(ROWS_IN_COLUMNS)]
+    sales: list[Row] = [(place, place % 1000, 2, 0.5, Decimal("0.05")) for place in range(ROWS_IN_COLUMNS)]
     _change(engine, "sale", sales)
-    engine.counts("sale").get(sales[0])
+    stored, relation = engine.counts("sale"), engine.evidence().analysis.relations["sale"]
+    stored.get(sales[0])
+    assert isinstance(stored, KnowsWholeRows)
+    columns = zip(relation.columns, zip(*sales[:2], strict=True), strict=True)
+    stored.has_all(ArrowRows(relation, [pa.array(values, column.type.arrow()) for column, values in columns]))
     _change(engine, "sale", sales[:1], -1)
     engine.foresee(Update({"closed": {(2,): 1}}))
     _change(engine, "sale", sales[1:], -1)

@@ -54,6 +54,8 @@ SLOW = {
     "test_values",
     "test_programs",
     "test_attacks",
+    "test_patience",
+    "test_large",
     "test_bounds",
     "test_serving",
     "test_setup",

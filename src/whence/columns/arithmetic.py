@@ -11,7 +11,7 @@ from whence.columns.encoding import FLOATING, INTEGER, NULL, Array
 from whence.columns.parts import UNITS, Binary, Mask, Part, Unary, bound, either
 from whence.functions.resolve import Resolved
 from whence.functions.widening import is_integer
-from whence.model.types import BIGINT, DATE, DOUBLE, INT, DecimalType, Type
+from whence.model.types import BIGINT, DATE, DOUBLE, REAL, DecimalType, Type
 
 Ufunc = Callable[..., Any]
 
@@ -36,34 +36,45 @@ def arithmetic(symbol: str, resolved: Resolved, left: Part, right: Part) -> Bina
         return _shift(symbol, days_first=resolved.arguments[0] != DATE)
     if result == DOUBLE:
         return _on_doubles(symbol)
+    if result == REAL:
+        return None
     if isinstance(result, DecimalType):
         return _on_decimals(symbol, result, left, right)
     if not all(map(is_integer, resolved.arguments)):
         return _on_decimals(symbol, result, left, right)
     if symbol in _DIVISIONS:
         return _dividing(symbol, in_limits(result))
-    return _ON_BIGINTS[symbol] if result == BIGINT else _on_ints(_WHOLE[symbol])
+    return _ON_BIGINTS[symbol] if result == BIGINT else _on_ints(_WHOLE[symbol], _narrow(result))
 
 
 def negation(kind: Type) -> Unary:
-    if kind == DOUBLE:
+    if kind in (DOUBLE, REAL):
         return lambda a: (_ZERO - a, None)
-    least = whole(-(2**31) if kind == INT else NULL)
     if is_integer(kind):
+        least = whole(kind.limits.start)
         return lambda a: (-a, a == least)
     return lambda a: (-a, None)
 
 
 def absolute(kind: Type) -> Unary:
-    least = whole(-(2**31) if kind == INT else NULL)
     if is_integer(kind):
+        least = whole(kind.limits.start)
         return lambda a: (np.abs(a), a == least)
     return lambda a: (np.abs(a), None)
 
 
 def in_limits(kind: Type) -> Unary:
     """Whole numbers, in doubt where they do not fit."""
-    return (lambda a: (a, a.astype(np.int32) != a)) if kind == INT else lambda a: (a, None)
+    if kind == BIGINT:
+        return lambda a: (a, None)
+    narrow = _narrow(kind)
+    return lambda a: (a, a.astype(narrow) != a)
+
+
+def _narrow(kind: Type) -> np.dtype[Any]:
+    """The array type that has just the numbers of a type shorter than BIGINT."""
+    assert is_integer(kind)
+    return np.dtype(f"int{kind.bits}")
 
 
 def _shift(symbol: str, *, days_first: bool) -> Binary:
@@ -100,12 +111,12 @@ def _on_doubles(symbol: str) -> Binary:
 # INT and BIGINT.
 
 
-def _on_ints(operate: Ufunc) -> Binary:
-    """Results of 32-bit numbers always fit 64 bits."""
+def _on_ints(operate: Ufunc, narrow: np.dtype[Any]) -> Binary:
+    """Results of numbers of 32 bits or less always fit 64 bits."""
 
     def kernel(a: Array, b: Array) -> tuple[Array, Mask | None]:
         result = operate(a, b)
-        return result, result.astype(np.int32) != result
+        return result, result.astype(narrow) != result
 
     return kernel
 

@@ -8,7 +8,7 @@ from whence.columns.arithmetic import beyond, in_limits, rescaling, scale_of, tr
 from whence.columns.encoding import FLOATING, INTEGER, Array
 from whence.columns.parts import UNITS, Mask, Unary, bound, either
 from whence.functions.widening import is_exact, is_integer
-from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, DecimalType, Type
+from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, REAL, TIMESTAMP, DecimalType, Type
 
 # Whole numbers up to here are DOUBLEs, and so are powers of ten up to 10**22.
 _EXACT_DOUBLE, _EXACT_POWER = 2**53, 22
@@ -21,6 +21,10 @@ def conversion(source: Type, target: Type) -> Unary | None:
     """CAST of values other than NULL; None where arrays do not have it."""
     if source == target or (is_integer(source) and is_integer(target) and source.bits <= target.bits):
         return lambda a: (a, None)
+    if (source, target) == (REAL, DOUBLE):
+        return lambda a: (a, None)
+    if REAL in (source, target):
+        return None
     if target == DOUBLE:
         return _to_double(source) if is_exact(source) else None
     if target == BOOLEAN:

@@ -25,7 +25,7 @@ from whence.columns.parts import (
     where_needed,
 )
 from whence.functions.widening import is_exact
-from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, NULL, TIMESTAMP, Type, Value
+from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, NULL, REAL, TIMESTAMP, Type, Value
 from whence.model.types.decimals import CONTEXT
 
 Ufunc = Callable[..., Any]
@@ -42,7 +42,7 @@ _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 # What to ask, in place of a comparison to a number between two units, of the lower of these.
 _OF_LOWER = {"<": "<=", "<=": "<=", ">": ">", ">=": ">"}
 # Types other than exact numbers whose values lie in arrays in their order.
-_ORDERED = (BOOLEAN, DATE, DOUBLE, TIMESTAMP)
+_ORDERED = (BOOLEAN, DATE, DOUBLE, REAL, TIMESTAMP)
 # So many equalities are faster than a search.
 _FEW = 4
 

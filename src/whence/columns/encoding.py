@@ -17,9 +17,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from whence.columns import NotInColumnsError
+from whence.columns import NotInColumnsError, text_dictionary
+from whence.columns.text_dictionary import TextDictionary
 from whence.model.schema import Relation
-from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, TIMESTAMP, DecimalType, IntegerType, Type, Value
+from whence.model.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    REAL,
+    STRING,
+    TIMESTAMP,
+    DecimalType,
+    IntegerType,
+    Type,
+    Value,
+)
 from whence.model.types.decimals import CONTEXT, LONG_DIGITS
 from whence.model.types.times import EPOCH
 
@@ -31,7 +44,7 @@ Array: TypeAlias = np.ndarray[Any, Any]
 INTEGER: np.dtype[Any] = np.dtype(np.int64)
 FLOATING: np.dtype[Any] = np.dtype(np.float64)
 # NULL among integers, and among DOUBLEs, of which NaN is no value. As integers the two differ.
-NULL = -(2**63)
+NULL = text_dictionary.NULL
 NULL_DOUBLE = np.float64("nan")
 
 # The longest number of units of a DECIMAL that stands for itself, and where the others begin.
@@ -309,30 +322,34 @@ class DoubleEncoding(Encoding):
 
 
 class DictionaryEncoding(Encoding):
-    """The numbers that a dictionary has for the values."""
+    """Numbers that a dictionary has for the values, in the order in which they were met."""
 
     is_ordered = False
 
+
+class ObjectEncoding(DictionaryEncoding):
+    """Values that only Python has: arrays."""
+
     def __init__(self, kind: Type, dictionary: Dictionary) -> None:
         super().__init__(kind)
-        self.dictionary = dictionary
+        self._dictionary = dictionary
 
     def number(self, value: Any) -> int:
-        known = NULL if value is None else self.dictionary.number(value)
-        return self.dictionary.numbers([value])[0] if known is None else known
+        known = NULL if value is None else self._dictionary.number(value)
+        return self._dictionary.numbers([value])[0] if known is None else known
 
     def encode(self, values: Sequence[Value]) -> Array:
-        return np.array(self.dictionary.numbers(values), INTEGER)
+        return np.array(self._dictionary.numbers(values), INTEGER)
 
     def decode(self, numbers: Array) -> list[Value]:
         nulls = np.flatnonzero(numbers == NULL)
-        decoded: list[Value] = self.dictionary.values(np.where(numbers == NULL, 0, numbers)).tolist()
+        decoded: list[Value] = self._dictionary.values(np.where(numbers == NULL, 0, numbers)).tolist()
         return _with_nulls(decoded, nulls)
 
     def from_arrow(self, column: pa.Array) -> Array:
         encoded = column.dictionary_encode()
         values = self.type.from_arrow(encoded.dictionary.to_pylist())
-        known = np.array([*self.dictionary.numbers(values), NULL], INTEGER)
+        known = np.array([*self._dictionary.numbers(values), NULL], INTEGER)
         indices: Array = encoded.indices.fill_null(len(values)).to_numpy(zero_copy_only=False)
         return known[indices]
 
@@ -344,10 +361,33 @@ class DictionaryEncoding(Encoding):
         return pa.array(different, self.type.arrow()).take(encoded.indices)
 
 
+class TextEncoding(DictionaryEncoding):
+    def __init__(self, kind: Type, texts: TextDictionary) -> None:
+        super().__init__(kind)
+        self._texts = texts
+
+    def number(self, value: Any) -> int:
+        return self._texts.number(value)
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        texts: Sequence[Any] = values
+        return np.array(self._texts.numbers(texts), INTEGER)
+
+    def decode(self, numbers: Array) -> list[Value]:
+        return self._texts.texts(numbers)
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        return self._texts.from_arrow(column)
+
+    def to_arrow(self, numbers: Array) -> pa.Array:
+        return self._texts.to_arrow(numbers)
+
+
 class Encodings:
     """The encodings of one database, which share its dictionaries."""
 
     def __init__(self) -> None:
+        self._texts = TextDictionary()
         self._dictionaries: dict[str, Dictionary] = {}
         self._known: dict[Type, Encoding] = {}
 
@@ -366,10 +406,10 @@ class Encodings:
         own = _OWN.get(kind)
         if own is not None:
             return own(kind)
+        if kind == STRING:
+            return TextEncoding(kind, self._texts)
         dictionary = self._dictionaries.setdefault(kind.family, Dictionary())
-        return (
-            DecimalEncoding(kind, dictionary) if isinstance(kind, DecimalType) else DictionaryEncoding(kind, dictionary)
-        )
+        return DecimalEncoding(kind, dictionary) if isinstance(kind, DecimalType) else ObjectEncoding(kind, dictionary)
 
 
 _OWN: dict[Type, type[Encoding]] = {
@@ -377,4 +417,5 @@ _OWN: dict[Type, type[Encoding]] = {
     DATE: DateEncoding,
     TIMESTAMP: TimestampEncoding,
     DOUBLE: DoubleEncoding,
+    REAL: DoubleEncoding,
 }

@@ -26,7 +26,7 @@ from whence.functions.types import Typed, TypedTerm
 from whence.functions.widening import is_integer
 from whence.model.program import Signature
 from whence.model.terms import Call, Cast, Term, Variable, variables, walk
-from whence.model.types import BIGINT, BOOLEAN, DOUBLE, DecimalType, Type, Value
+from whence.model.types import BIGINT, BOOLEAN, DOUBLE, REAL, DecimalType, Type, Value
 
 __all__ = ["Batch", "VectorTerm", "compile_vector"]
 
@@ -165,7 +165,7 @@ class _Compiler:
     def _column(self, slot: int, nullable: bool) -> Run:
         kind = self._types[slot]
         encoding = self._encodings.of(kind)
-        is_null = np.isnan if kind == DOUBLE else partial(np.equal, whole(NULL))
+        is_null = np.isnan if kind in (DOUBLE, REAL) else partial(np.equal, whole(NULL))
         has_outliers = isinstance(kind, DecimalType) and not encoding.is_ordered
         is_truth = kind == BOOLEAN
 

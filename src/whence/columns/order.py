@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from whence.columns.encoding import INTEGER, NULL, OUTLIER, Array, DecimalEncoding, DictionaryEncoding, Encoding
-from whence.model.types import STRING
+from whence.columns.encoding import (
+    INTEGER,
+    NULL,
+    OUTLIER,
+    Array,
+    DecimalEncoding,
+    DictionaryEncoding,
+    Encoding,
+    TextEncoding,
+)
 
 
 def in_order(encodings: Sequence[Encoding], columns: Sequence[Array], length: int) -> Array:
@@ -61,15 +69,14 @@ def _ranks(numbers: Array, order: Callable[[Array], Any]) -> Array:
 
 
 def _value_order(encoding: DictionaryEncoding, numbers: Array) -> Array:
-    values: Sequence[Any] = encoding.decode(numbers)
-    key = encoding.type.sort_key
-    if encoding.type != STRING:
+    if not isinstance(encoding, TextEncoding):
+        values: Sequence[Any] = encoding.decode(numbers)
+        key = encoding.type.sort_key
         return _places_in_order(values if key is None else list(map(key, values)))
-    import pyarrow as pa
     import pyarrow.compute as pc
 
     # The bytes of UTF-8 are in the order of code points, as Python compares them.
-    order: Array = pc.array_sort_indices(pa.array(values, pa.string())).to_numpy()
+    order: Array = pc.sort_indices(encoding.to_arrow(numbers)).to_numpy()
     return order
 
 

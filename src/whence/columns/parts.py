@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from whence.columns.encoding import FLOATING, INTEGER, Array
-from whence.model.types import BOOLEAN, DOUBLE, DecimalType, IntegerType, Type, Value
+from whence.model.types import BOOLEAN, DOUBLE, REAL, DecimalType, IntegerType, Type, Value
 from whence.model.types.decimals import LONG_DIGITS
 
 # Decimals are computed with in arrays as long as they have no more than 18 digits: two of them can be added.
@@ -90,7 +90,7 @@ def bound(kind: Type) -> int:
 
 
 def dtype_of(kind: Type) -> np.dtype[np.generic]:
-    return np.dtype(np.bool_) if kind == BOOLEAN else FLOATING if kind == DOUBLE else INTEGER
+    return np.dtype(np.bool_) if kind == BOOLEAN else FLOATING if kind in (DOUBLE, REAL) else INTEGER
 
 
 def either(left: Mask | None, right: Mask | None) -> Mask | None:

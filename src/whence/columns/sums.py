@@ -7,6 +7,7 @@ group lies together, in a row of words, so that a change reads it once; `at` is 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -65,6 +66,36 @@ def add_integers(state: Array, at: int, groups: Array, weights: Array, values: A
             low = state[group, at + 1] + (value & _WORD) * weight
             state[group, at + 1] = low & _WORD
             state[group, at + 2] += (value >> WORD_BITS) * weight + (low >> WORD_BITS)
+
+
+@kernel
+def add_extremes(
+    state: Array, best: Array, at: int, groups: Array, values: Array, weights: Array, is_min: bool, lost: Array
+) -> int:
+    """Let different values come to groups or leave them, which have a count of them and the best one. Lists groups that
+    have lost that and have others left, and answers how many they are. `best` is the state in the type of the values.
+    """
+    total = 0
+    for number in range(len(groups)):
+        if weights[number] < 0:
+            group = groups[number]
+            state[group, at] -= 1
+            if values[number] == best[group, at + 1]:
+                lost[total] = group
+                total += 1
+    for number in range(len(groups)):
+        if weights[number] > 0:
+            group, value = groups[number], values[number]
+            known = best[group, at + 1]
+            if state[group, at] == 0 or (value < known if is_min else value > known):
+                best[group, at + 1] = value
+            state[group, at] += 1
+    left = 0
+    for number in range(total):
+        if state[lost[number], at] > 0:
+            lost[left] = lost[number]
+            left += 1
+    return left
 
 
 @kernel
@@ -168,3 +199,20 @@ def whole(sums: Array, exponent: int, unit: int) -> list[int]:
             total = (total << WORD_BITS) + word
         totals.append(total << shift if shift >= 0 else total >> -shift)
     return totals
+
+
+def words_of(totals: Sequence[int], unit: int, exponent: int, words: int) -> Array | None:
+    """The other way: whole numbers of 2**unit as sums of so many words; None if they do not fit."""
+    shift = exponent - unit
+    shifted = [total >> shift if shift >= 0 else total << -shift for total in totals]
+    if shift > 0 and any(total != short << shift for total, short in zip(totals, shifted, strict=True)):
+        return None
+    room = WORD_BITS * (words - 1)
+    if any(total.bit_length() > room for total in shifted):
+        return None
+    size = WORD_BITS // 8 * words
+    packed = b"".join([total.to_bytes(size, "little", signed=True) for total in shifted])
+    found = np.frombuffer(packed, np.uint32).reshape(len(totals), words).astype(INTEGER)
+    # The last word has the sign.
+    found[:, -1] = np.frombuffer(packed, np.int32).reshape(len(totals), words)[:, -1]
+    return found

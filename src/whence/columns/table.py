@@ -144,6 +144,15 @@ class ColumnTable(NumberedRows):
         super()._resize(room)
         self._counts, self._pending = _longer(self._counts, room), _longer(self._pending, room)
 
+    def take_as_there(self, rows: Array, counts: Array | int = 1) -> None:
+        """Rows of these numbers have been there so often all along."""
+        self._counts[rows] = counts
+
+    def pending(self) -> tuple[Array, Array]:
+        """The rows whose counts change by what is staged, whether that is seen or not, and by how much."""
+        rows = self._staged[self._pending[self._staged] != 0]
+        return rows, self._pending[rows]
+
     # Rows.
 
     def counts(self, rows: Array, *, is_after: bool = False) -> Array:

@@ -10,7 +10,7 @@ Where more changes than is left, the view is computed again from what is left, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.analysis.components import Component
@@ -61,21 +61,26 @@ class ColumnRule:
         stores: Mapping[str, ColumnStore],
         view: ColumnView,
         encodings: Encodings,
+        *,
+        is_followed: bool = True,
     ) -> None:
+        """Unless it `is_followed`, it is built once and no change is."""
         self._rule, self._number, self._functions = rule, number, functions
-        self._view, self._encodings = view, encodings
+        self.view, self._encodings = view, encodings
         self._tables = {name: store.table for name, store in stores.items()}
         self._statistics = StoreStatistics(stores)
         self._reads = {at: name for at, literal in enumerate(rule.rule.body) if (name := relation_of(literal))}
         self._prepared: dict[int | None, _Prepared] = {}
         # What cannot be done is to be known before anything is built.
-        for trigger in (None, *self._reads):
+        for trigger in (None, *(self._reads if is_followed else ())):
             self._plan_for(trigger)
 
-    def build(self, *, is_after: bool = False) -> None:
-        """Gives the view all bindings over what the tables hold, or will hold after the change that is staged."""
+    def build(self, is_after: Callable[[str], bool] = lambda _: False) -> None:
+        """Gives the view all bindings over what the tables hold, or will hold after the change that is staged, where
+        a relation is read as it `is_after` that.
+        """
         prepared = self._plan_for(None)
-        for batch in prepared.plan.run(ONE, dict.fromkeys(self._reads, is_after)):
+        for batch in prepared.plan.run(ONE, {at: is_after(name) for at, name in self._reads.items()}):
             prepared.take(batch)
 
     def cost(self, deltas: Mapping[str, ColumnDelta]) -> tuple[int, int]:
@@ -107,7 +112,7 @@ class ColumnRule:
             else:
                 plan = make_delta_plan(self._rule, statistics, trigger)
             terms = VectorTerms(plan, self._functions, self._encodings)
-            take = self._view.taker(self._rule, self._number, terms)
+            take = self.view.taker(self._rule, self._number, terms)
             head = head_terms(self._rule)
             vector_plan = VectorPlan(plan, terms, self._tables, head, is_for_change=trigger is not None)
             prepared = self._prepared[trigger] = _Prepared(vector_plan, take, sizes)
@@ -116,6 +121,8 @@ class ColumnRule:
 
 class ColumnCounting(Maintainer):
     """One relation and its rules."""
+
+    reads_columns = True
 
     def __init__(
         self,
@@ -127,40 +134,67 @@ class ColumnCounting(Maintainer):
     ) -> None:
         """Raises NotInColumnsError for rules that have to be followed otherwise."""
         (self._name,) = component.relations
+        self._functions, self._encodings = functions, encodings
         self.has_recomputed = False
         relation = relations[self._name]
         self._stores = {name: stores[name] for name in component.reads}
-        self._view: ColumnView = (
+        self.view: ColumnView = (
             ColumnGroups(relation, component.typed, encodings)
             if component.aggregated
             else ColumnTally(relation, encodings)
         )
         self._rules = [
-            ColumnRule(rule, number, functions, self._stores, self._view, encodings)
+            ColumnRule(rule, number, functions, self._stores, self.view, encodings)
             for number, rule in enumerate(component.typed)
         ]
 
+    @property
+    def is_counted(self) -> bool:
+        return isinstance(self.view, ColumnTally)
+
+    def take_over(self, former: Maintainer) -> bool:
+        view = self.view
+        if not isinstance(view, ColumnTally) or not isinstance(former, ColumnCounting) or not former.is_counted:
+            return False
+        view.table = former.view.table
+        return True
+
+    def derive(
+        self,
+        rules: Iterable[TypedRule],
+        stores: Mapping[str, ColumnStore],
+        is_after: Callable[[str], bool],
+        *,
+        keeps_rows: bool,
+    ) -> Mapping[str, Delta]:
+        (self.view.begin if keeps_rows else self.view.restart)()
+        for rule in rules:
+            made = ColumnRule(rule, 0, self._functions, stores, self.view, self._encodings, is_followed=False)
+            made.build(is_after)
+        delta = self.view.change()
+        return {self._name: delta} if delta else {}
+
     def own_store(self) -> Store:
-        return ViewStore(self._view.table)
+        return ViewStore(self.view.table)
 
     def build(self) -> Mapping[str, Delta]:
-        self._view.begin()
+        self.view.begin()
         for rule in self._rules:
             rule.build()
-        return {self._name: self._view.change()}
+        return {self._name: self.view.change()}
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         staged = {name: self._stores[name].stage(delta) for name, delta in deltas.items() if delta}
         self.has_recomputed = self._is_cheaper_again(staged)
         if self.has_recomputed:
-            self._view.restart()
+            self.view.restart()
             for rule in self._rules:
-                rule.build(is_after=True)
+                rule.build(lambda _: True)
         else:
-            self._view.begin()
+            self.view.begin()
             for rule in self._rules:
                 rule.apply(staged)
-        delta = self._view.change()
+        delta = self.view.change()
         return {self._name: delta} if delta else {}
 
     def _is_cheaper_again(self, staged: Mapping[str, ColumnDelta]) -> bool:
@@ -168,15 +202,15 @@ class ColumnCounting(Maintainer):
         if sum(map(len, staged.values())) < LEAST_RECOMPUTED:
             return False
         followed, again = map(sum, zip(*(rule.cost(staged) for rule in self._rules), strict=True))
-        return followed > again + self._view.table.present
+        return followed > again + self.view.table.present
 
     def settle(self) -> None:
-        self._view.settle()
+        self.view.settle()
 
     def undo(self) -> None:
-        self._view.undo()
+        self.view.undo()
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         if relation != self._name:
             raise KeyError(relation)
-        return TableRows(self._view.table)
+        return TableRows(self.view.table)

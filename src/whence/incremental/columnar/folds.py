@@ -18,6 +18,7 @@ from whence.columns.encoding import (
     OUTLIER,
     Array,
     DecimalEncoding,
+    Encoding,
     Encodings,
 )
 from whence.columns.sums import (
@@ -33,6 +34,7 @@ from whence.columns.sums import (
     totals,
     whole,
     widened,
+    words_of,
 )
 from whence.functions.widening import is_integer
 from whence.incremental.aggregates import TypedAggregate
@@ -62,6 +64,11 @@ class ColumnFold:
         self._given = encodings.of(aggregate.input)
         self._made = encodings.of(aggregate.output)
         self._finish = finish(aggregate.function, aggregate.input, aggregate.output)
+
+    @property
+    def given(self) -> Encoding:
+        """How the values lie in columns that it is given."""
+        return self._given
 
     @property
     def arrays(self) -> list[Array]:
@@ -178,17 +185,32 @@ class DoubleFold(ColumnFold):
         super().restart(state)
         self._sums[:] = 0
 
+    def load(self, groups: Array, totals: Sequence[int]) -> None:
+        """Let groups have these totals, in units of 2**UNIT_EXPONENT."""
+        words = words_of(totals, UNIT_EXPONENT, self._exponent, self._words)
+        if words is None:
+            self._widen()
+            words = words_of(totals, UNIT_EXPONENT, self._exponent, self._words)
+        self._sums[groups] = words
+
+    def totals(self, groups: Array) -> list[int]:
+        """What groups add up to, in the same units."""
+        return whole(self._sums[groups], self._exponent, UNIT_EXPONENT)
+
+    def _widen(self) -> None:
+        self._sums = widened(self._sums)
+        self._exponent, self._words = WIDE_EXPONENT, WIDE_WORDS
+
     def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:
         if self._exponent == NARROW_EXPONENT and not fits_range(values, NARROW_EXPONENT, NARROW_WORDS):
-            self._sums = widened(self._sums)
-            self._exponent, self._words = WIDE_EXPONENT, WIDE_WORDS
+            self._widen()
         add_doubles(state, self.at, self._sums, self._exponent, groups, weights, values)
 
     def _at_once(self, kept: Array) -> Array | None:  # noqa: ARG002
         return None
 
     def _totals(self, kept: Array, groups: Array) -> Sequence[Any]:  # noqa: ARG002
-        return whole(self._sums[groups], self._exponent, UNIT_EXPONENT)
+        return self.totals(groups)
 
 
 def linear_fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> ColumnFold:

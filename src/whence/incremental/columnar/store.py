@@ -112,6 +112,8 @@ class ColumnStore(Store):
         if not positions:
             return [self._rows] * len(keys)
         matches = self._matches(positions, keys)
+        if not len(matches.rows):
+            return [{} for _ in keys]
         found: list[dict[Row, int]] = [{} for _ in keys]
         rows = rows_of(self.table, matches.rows)
         for key, row, weight in zip(matches.keys.tolist(), rows, matches.weights.tolist(), strict=True):

@@ -13,6 +13,7 @@ from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import FLOATING, INTEGER, OUTLIER, Array, DictionaryEncoding, Encoding, Encodings
 from whence.columns.numbered_rows import as_words
+from whence.columns.sums import add_extremes
 from whence.columns.table import ColumnTable
 from whence.incremental.aggregates import TypedAggregate
 from whence.incremental.columnar.folds import ColumnFold, linear_fold
@@ -23,11 +24,11 @@ LARGE_GROUP = 256
 
 
 class GroupValues:
-    """The values of groups: rows of a group's number and a value, in a table of their own."""
+    """The values of groups: rows of a group's number and a value, in a table of their own, or in one that is given."""
 
-    def __init__(self, value: Encoding) -> None:
+    def __init__(self, value: Encoding, table: ColumnTable | None = None) -> None:
         self._encodings = (Encoding(BIGINT), value)
-        self.table = ColumnTable(self._encodings, is_set=True)
+        self.table = ColumnTable(self._encodings, is_set=True) if table is None else table
         self._added: list[tuple[Array, Array, Array]] = []
 
     def add(self, groups: Array, weights: Array, values: Array) -> None:
@@ -45,7 +46,10 @@ class GroupValues:
     def change(self) -> ColumnDelta:
         """The values that come to be there, and those that are there no more."""
         added, self._added = self._added, []
-        groups, values, weights = (np.concatenate(each) for each in zip(*added, strict=True)) if added else _NOTHING
+        if len(added) == 1:
+            groups, values, weights = added[0]
+        else:
+            groups, values, weights = (np.concatenate(each) for each in zip(*added, strict=True)) if added else _NOTHING
         values = values.astype(self._encodings[1].dtype, copy=False)
         return self.table.stage(as_words([groups, values], len(groups)), weights)
 
@@ -73,42 +77,48 @@ class GroupValues:
 _NOTHING = (np.empty(0, INTEGER), np.empty(0, INTEGER), np.empty(0, INTEGER))
 
 
-class DistinctFold(ColumnFold):
+class ValueFold(ColumnFold):
+    """An aggregate that has to know which values are there."""
+
+    values: GroupValues
+
+
+class DistinctFold(ValueFold):
     """count, sum and avg of the values that are there, however often."""
 
     def __init__(self, aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> None:
         super().__init__(aggregate, encodings, column, at)
-        self._values = GroupValues(self._given)
-        self._inner = linear_fold(aggregate, encodings, column, at)
-        self.words = self._inner.words
+        self.values = GroupValues(self._given)
+        self.inner = linear_fold(aggregate, encodings, column, at)
+        self.words = self.inner.words
 
     @property
     def arrays(self) -> list[Array]:
-        return self._inner.arrays
+        return self.inner.arrays
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
-        self._inner.resize(chosen, room, renumbers=renumbers)
+        self.inner.resize(chosen, room, renumbers=renumbers)
         if renumbers:
-            self._values.renumber(chosen)
+            self.values.renumber(chosen)
 
     def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:  # noqa: ARG002 - it is added later
-        self._values.add(groups, weights, values)
+        self.values.add(groups, weights, values)
 
     def restart(self, state: Array) -> None:  # noqa: ARG002 - it stays until the values differ
-        self._values.restart()
+        self.values.restart()
 
     def change(self, state: Array) -> None:
-        delta = self._values.change()
-        self._inner.add(state, delta.encoded[0], delta.weights, delta.encoded[1])
+        delta = self.values.change()
+        self.inner.add(state, delta.encoded[0], delta.weights, delta.encoded[1])
 
     def results(self, kept: Array, groups: Array) -> Array:
-        return self._inner.results(kept, groups)
+        return self.inner.results(kept, groups)
 
     def settle(self) -> None:
-        self._values.settle()
+        self.values.settle()
 
     def undo(self) -> None:
-        self._values.undo()
+        self.values.undo()
 
 
 @dataclass(slots=True)
@@ -121,7 +131,7 @@ class _Sorted:
     came: list[Any] = field(default_factory=list)
 
 
-class ExtremeFold(ColumnFold):
+class ExtremeFold(ValueFold):
     """min or max of values whose numbers are in their order: a count of them, and the best one."""
 
     words = 2
@@ -131,7 +141,7 @@ class ExtremeFold(ColumnFold):
         self._sign = 1 if aggregate.function == "min" else -1
         self._is_double = self._given.dtype == FLOATING
         self._has_outliers = not self._given.is_ordered
-        self._values = GroupValues(self._given)
+        self.values = GroupValues(self._given)
         # Of large groups whose best value went once.
         self._sorted: dict[int, _Sorted] = {}
         # In the change under way: those that are new, the new starts of others, and the values that came to these.
@@ -141,37 +151,31 @@ class ExtremeFold(ColumnFold):
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - nothing else is kept elsewhere
         if renumbers:
-            self._values.renumber(chosen)
+            self.values.renumber(chosen)
             self._sorted = {}
 
     def add(self, state: Array, groups: Array, weights: Array, values: Array) -> None:  # noqa: ARG002 - it is added later
         if self._has_outliers and len(values) and values.max() >= OUTLIER:
             raise NotInColumnsError(f"{self.function} of numbers with more than 18 digits")
-        self._values.add(groups, weights, values)
+        self.values.add(groups, weights, values)
 
     def restart(self, state: Array) -> None:  # noqa: ARG002 - it stays until the values differ
-        self._values.restart()
+        self.values.restart()
 
     def change(self, state: Array) -> None:
-        delta = self._values.change()
-        counts, best = state[:, self.at], state[:, self.at + 1].view(self._given.dtype)
+        delta = self.values.change()
         changed, values = delta.encoded
-        coming = delta.weights > 0
-        was_empty = counts[changed] == 0
-        lost = changed[~coming & (values == best[changed])]
-        np.add.at(counts, changed, delta.weights)
-        first = changed[coming & was_empty]
-        best[first] = self._worst
-        at_once: Callable[..., None] = (np.minimum if self._sign > 0 else np.maximum).at
-        at_once(best, changed[coming], values[coming])
+        best, lost = state.view(self._given.dtype), np.empty(len(changed), INTEGER)
+        left = add_extremes(state, best, self.at, changed, values, delta.weights, self._sign > 0, lost)
         if self._sorted:
+            coming = delta.weights > 0
             self._came = [
                 (group, value)
                 for group, value in zip(changed[coming].tolist(), values[coming].tolist(), strict=True)
                 if group in self._sorted
             ]
-        lost = np.unique(lost)
-        self._find_best(best, lost[counts[lost] > 0])
+        if left:
+            self._find_best(best[:, self.at + 1], lost[:left])
 
     def _results(self, kept: Array, groups: Array) -> Array:  # noqa: ARG002 - what is kept is enough
         best = kept[:, self.at + 1].view(self._given.dtype)
@@ -185,8 +189,6 @@ class ExtremeFold(ColumnFold):
 
     def _find_best(self, best: Array, groups: Array) -> None:
         """The best values that are left of groups whose best one went."""
-        if not len(groups):
-            return
         small = groups
         if self._sorted:
             is_sorted = np.array([group in self._sorted for group in groups.tolist()])
@@ -195,9 +197,9 @@ class ExtremeFold(ColumnFold):
             small = groups[~is_sorted]
             if not len(small):
                 return
-        matches = self._values.table.probe((0,), [small], len(small), is_after=True)
+        matches = self.values.table.probe((0,), [small], len(small), is_after=True)
         assert matches is not None
-        values = self._values.table.column(1, matches.rows)
+        values = self.values.table.column(1, matches.rows)
         best[small] = self._worst
         at_once: Callable[..., None] = (np.minimum if self._sign > 0 else np.maximum).at
         at_once(best, small[matches.keys], values)
@@ -221,7 +223,7 @@ class ExtremeFold(ColumnFold):
 
     def _first_there(self, group: int, values: list[Any], start: int) -> int:
         """The place of the first value that is there after the change, looked for in growing pieces."""
-        table, size = self._values.table, 8
+        table, size = self.values.table, 8
         while start < len(values):
             piece = np.array(values[start : start + size], self._given.dtype)
             found = table.find(as_words([np.full(len(piece), group), piece], len(piece)))
@@ -233,7 +235,7 @@ class ExtremeFold(ColumnFold):
         return start
 
     def settle(self) -> None:
-        self._values.settle()
+        self.values.settle()
         for group, place in self._moved.items():
             self._sorted[group].start = place
         for group, value in self._came:
@@ -248,7 +250,7 @@ class ExtremeFold(ColumnFold):
         self._moved, self._came, self._found = {}, [], {}
 
     def undo(self) -> None:
-        self._values.undo()
+        self.values.undo()
         self._moved, self._came, self._found = {}, [], {}
 
 
@@ -256,7 +258,7 @@ class TextExtremeFold(ExtremeFold):
     """min or max of texts. Their numbers are in no order, so those that meet in a change are sorted."""
 
     def change(self, state: Array) -> None:
-        delta = self._values.change()
+        delta = self.values.change()
         counts, best = state[:, self.at], state[:, self.at + 1]
         changed, values = delta.encoded
         coming = delta.weights > 0
@@ -266,9 +268,9 @@ class TextExtremeFold(ExtremeFold):
         np.add.at(counts, changed, delta.weights)
         self._choose(best, np.concatenate([changed[coming], before]), np.concatenate([values[coming], best[before]]))
         lost = lost[counts[lost] > 0]
-        matches = self._values.table.probe((0,), [lost], len(lost), is_after=True)
+        matches = self.values.table.probe((0,), [lost], len(lost), is_after=True)
         assert matches is not None
-        self._choose(best, lost[matches.keys], self._values.table.column(1, matches.rows))
+        self._choose(best, lost[matches.keys], self.values.table.column(1, matches.rows))
 
     def _choose(self, best: Array, groups: Array, values: Array) -> None:
         """The best of the values that are listed for each group."""

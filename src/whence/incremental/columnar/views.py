@@ -252,6 +252,8 @@ class ColumnGroups:
 
 def _fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> ColumnFold:
     """Raises NotInColumnsError for an aggregate that has to be kept row by row."""
+    if aggregate.function == "collect_list":
+        raise NotInColumnsError("collect_list")
     if aggregate.function in ("min", "max"):
         assert aggregate.input is not None
         if not isinstance(encodings.of(aggregate.input), DictionaryEncoding):

@@ -14,6 +14,7 @@ from whence.analysis.safety import check_heads
 from whence.analysis.schemas import find_schemas
 from whence.analysis.strata import stratify
 from whence.analysis.typed_rules import checked_rule
+from whence.analysis.windows import check_windows
 from whence.model.program import Program, Signature
 from whence.model.schema import Relation
 
@@ -37,6 +38,7 @@ def analyze(program: Program, signatures: Mapping[str, Signature] = NO_FUNCTIONS
     """Raises the first thing that is wrong, in the order of the passes."""
     check_names(program)
     check_heads(program)
+    check_windows(program)
     # By identity, because equal rules may stand in two places, and hashing a rule walks all of it.
     orders = {id(rule): order_body(rule) for rule in program.rules}
     graph = dependency_graph(program)

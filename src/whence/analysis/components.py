@@ -12,7 +12,7 @@ from whence.model import graphs
 from whence.model.program import Program
 from whence.model.rules import Atom, Negation, Rule
 from whence.model.schema import Relation, relation_named
-from whence.model.terms import Aggregate
+from whence.model.terms import Aggregate, Window
 
 
 class DependencyKind(Enum):
@@ -50,7 +50,8 @@ def dependency_graph(program: Program) -> Graph:
 
 
 def _edges(rule: Rule) -> Iterator[Edge]:
-    head, positive = rule.head.relation, DependencyKind.AGGREGATE if rule.aggregates else DependencyKind.POSITIVE
+    is_folded = rule.aggregates or rule.windows or rule.unnests
+    head, positive = rule.head.relation, DependencyKind.AGGREGATE if is_folded else DependencyKind.POSITIVE
     for literal in rule.body:
         match literal:
             case Atom():
@@ -93,6 +94,16 @@ class Component:
     def reads(self) -> tuple[str, ...]:
         """The relations that it reads from below, each once."""
         return tuple(dict.fromkeys(name for rule in self.rules for name in rule.reads if name not in self.relations))
+
+    @property
+    def windowed(self) -> bool:
+        """Whether it is one relation with window functions, which has one rule over one atom."""
+        return bool(self.rules) and bool(self.rules[0].windows)
+
+    @property
+    def unnested(self) -> bool:
+        """Whether it is one relation with a row for each element of an array, which has one rule over one atom."""
+        return bool(self.rules) and bool(self.rules[0].unnests)
 
     @cached_property
     def calls(self) -> frozenset[str]:
@@ -161,5 +172,5 @@ def _nonmonotone(relations: tuple[str, ...], rules: tuple[Rule, ...], graph: Gra
         if rule.sign < 0:
             yield f"a rule takes rows away from {relation_named(rule.head.relation)}"
         for term in rule.head.terms:
-            if isinstance(term, Aggregate) and term.function not in IMPROVING:
+            if isinstance(term, Window) or (isinstance(term, Aggregate) and term.function not in IMPROVING):
                 yield f"{relation_named(rule.head.relation)} has {term.function}"

@@ -9,7 +9,18 @@ from whence.model.program import Program
 from whence.model.rules import Atom, Comparison, Literal, Negation, Rule, literal_terms, literal_variables
 from whence.model.schema import relation_named
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Term, Variable, Wildcard, children, variable_names, variables, walk
+from whence.model.terms import (
+    Aggregate,
+    Term,
+    Unnest,
+    Variable,
+    Wildcard,
+    Window,
+    children,
+    variable_names,
+    variables,
+    walk,
+)
 
 
 def check_heads(program: Program) -> None:
@@ -27,7 +38,7 @@ def check_heads(program: Program) -> None:
 
 def _check_head(rule: Rule) -> None:
     for term in rule.head.terms:
-        if isinstance(term, Aggregate):
+        if isinstance(term, Aggregate | Window | Unnest):
             for argument in children(term):
                 _check_computed(argument, "another aggregate", rule.head.span)
         else:
@@ -42,9 +53,10 @@ def _computed(literal: Literal) -> Iterator[Term]:
 
 def _check_computed(term: Term, where: str, fallback: Span | None) -> None:
     for part in walk(term):
-        if isinstance(part, Aggregate):
+        if isinstance(part, Aggregate | Window | Unnest):
+            name = part.part if isinstance(part, Unnest) else part.function
             raise UnsupportedError(
-                f"{part.function} stands inside {where}",
+                f"{name} stands inside {where}",
                 span=part.span or fallback,
                 hint="an aggregate is a column of its own in a rule's head; compute with its result in a second rule",
             )

@@ -10,12 +10,13 @@ from collections import deque
 from collections.abc import Sequence
 
 from whence.analysis.components import IMPROVING, Component, DependencyKind, Edge, Graph
+from whence.analysis.levels import is_leveled
 from whence.errors import StratificationError
 from whence.model.program import Program
 from whence.model.rules import Negation
 from whence.model.schema import Relation, is_auxiliary, owner, relation_named
 from whence.model.span import Span
-from whence.model.terms import Aggregate
+from whence.model.terms import Aggregate, Unnest, Window
 
 # A longer cycle is shown by its two ends.
 SHOWN_OF_A_CYCLE = 8
@@ -27,7 +28,7 @@ def stratify(program: Program, components: Sequence[Component], graph: Graph) ->
     for component in components:
         if component.recursive:
             _check(component, graph)
-            for name in component.relations:
+            for name in component.relations if not is_leveled(component.relations, component.rules) else ():
                 # An aggregated relation has one row per group, whatever it is declared to be.
                 if name in bags and name not in component.aggregated:
                     raise _bag(bags[name], graph.edges[name], frozenset(component.relations))
@@ -90,7 +91,13 @@ def _negation(edge: Edge, way_back: Sequence[Edge]) -> StratificationError:
 
 def _check_aggregates(edge: Edge, members: frozenset[str], graph: Graph) -> None:
     for term in edge.rule.head.terms:
-        if isinstance(term, Aggregate) and term.function not in IMPROVING:
+        if isinstance(term, Unnest):
+            raise StratificationError(
+                f"{relation_named(edge.source)} is recursive, and takes arrays apart inside the recursion",
+                span=term.span or edge.rule.head.span,
+                hint="explode arrays before the recursion",
+            )
+        if isinstance(term, Window) or (isinstance(term, Aggregate) and term.function not in IMPROVING):
             way_back = _way_back(edge, members, graph)
             name = relation_named(edge.source)
             raise StratificationError(

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from whence.analysis.analyze import Analysis
+from whence.analysis.levels import is_bag_recursion
 from whence.analysis.limits import RecursionLimits
+from whence.incremental.array_elements import Unnesting
 from whence.incremental.counting.counting import Counting
 from whence.incremental.maintainer import Maintainer
+from whence.incremental.recursive.levels import Levels
 from whence.incremental.recursive.recompute import Recompute
 from whence.incremental.store import Holder, Key, Store
+from whence.incremental.windows.maintainer import Windows
 from whence.model.program import Functions
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -29,6 +33,12 @@ def evaluate(
             if name not in stores:
                 stores[name] = Store(outputs.get(name))
         made: Callable[..., Maintainer] = Recompute if component.recursive else Counting
+        if component.windowed:
+            made = Windows
+        elif component.unnested:
+            made = Unnesting
+        elif is_bag_recursion(component, analysis.relations):
+            made = Levels
         below = {name: stores[name] for name in component.reads}
         outputs.update(made(component, analysis.relations, functions, below, limits).build())
     return {row: count for row, count in outputs.get(relation, {}).items() if count > 0}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol, runtime_checkable
 
+from whence.analysis.typed_rules import TypedRule
 from whence.incremental.store import Store
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -42,3 +43,34 @@ class KeepsStore(Protocol):
     """A maintainer of one relation, which others can read where it keeps it: they need no store of their own."""
 
     def own_store(self) -> Store: ...
+
+
+@runtime_checkable
+class DerivesRows(Protocol):
+    """A maintainer of one relation whose rows, or their derivations, are counted: other rules than its own can give
+    them, with signs.
+    """
+
+    reads_columns: bool
+    """Whether `derive` reads tables in columns, and in these what a change that is staged will make of them."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts, and does not aggregate."""
+
+    def take_over(self, former: Maintainer) -> bool:
+        """Go on with the rows of another one, which had the same columns. Before anything is built only; answers
+        whether that is possible.
+        """
+
+    def derive(
+        self,
+        rules: Iterable[TypedRule],
+        stores: Mapping[str, Any],
+        is_after: Callable[[str], bool],
+        *,
+        keeps_rows: bool,
+    ) -> Mapping[str, Delta]:
+        """In place of `apply`: what these rules give becomes the rows of the relation, or is added to those that are
+        there. Where the reader of a store `is_after` the change, it is read as it will be.
+        """

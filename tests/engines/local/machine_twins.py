@@ -14,6 +14,7 @@ from whence.engines.local.engine import LocalEngine
 from whence.engines.local.forest import forests
 from whence.engines.local.forest.values import NotCompiledError
 from whence.lab.strategies import STRATEGIES
+from whence.model.schema import has_same_values
 from whence.model.updates import Commit
 from whence.session.session import Session
 
@@ -105,7 +106,7 @@ class Twins:
         before, version = dict(self.db.catalog().relations), self.db.version
         expected = self.oracle.act(action)
         after = self.db.catalog().relations
-        renewed = [name for name in before if name not in after or after[name].columns != before[name].columns]
+        renewed = [name for name in before if name not in after or not has_same_values(before[name], after[name])]
         changed: set[str] = set()
         if isinstance(expected, Commit):
             changed = {*expected.inserted, *expected.deleted}
@@ -118,7 +119,7 @@ class Twins:
             found = twin.act(action)
             assert type(found) is type(expected), f"{twin.name}: {found!r}, not {expected!r}"
             if isinstance(found, Commit) and isinstance(expected, Commit):
-                assert summary(found) == summary(expected), twin.name
+                assert summary(found) == summary(expected), f"{twin.name}: {summary(found)}, not {summary(expected)}"
             else:
                 assert twin.db.version == version, f"{twin.name}: a commit that failed has happened"
             assert twin.db.catalog().relations == after, twin.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,14 @@ from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.columns import NotInColumnsError
 from whence.engines.engine import Capabilities
 from whence.engines.local.evidence import LocalEvidence, LocalStatistics, ProofForest
+from whence.engines.local.planned_views import (
+    Holders,
+    NotAdaptedError,
+    PlannedView,
+    States,
+    derived_steps,
+    take_over,
+)
 from whence.engines.local.propagation import (
     ComponentWork,
     MaintainedView,
@@ -34,8 +42,10 @@ from whence.incremental.evaluate import Borrowed, evaluate
 from whence.incremental.keyed import Key
 from whence.incremental.store import Store, table_store
 from whence.model.program import Functions, Program
+from whence.model.schema import has_same_values
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
+from whence.rewriting.adaptation import Adaptation
 
 if TYPE_CHECKING:
     from whence.engines.local.columns import Columns
@@ -83,16 +93,34 @@ class LocalEngine:
             self._leave_columns()
             return self._define(analysis, functions, update)
 
-    def _define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+    def adapt(
+        self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation
+    ) -> Mapping[str, Delta]:
+        self._expect(update)
+        try:
+            return self._define(analysis, functions, update, adaptation)
+        except (NotAdaptedError, NotInColumnsError, WhenceError):
+            # Whatever is wrong with the plan, or with the program, is found again without it.
+            self._drop()
+            return self.define(analysis, functions, update)
+
+    def _define(
+        self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation | None = None
+    ) -> Mapping[str, Delta]:
+        derived = derived_steps(adaptation)
         change = difference(self._analysis, self._functions, analysis, functions)
+        if adaptation is not None:
+            change = change.going_on(adaptation.kept)
+        # Views that change, and whose rows others go on reading where they are.
+        taken_over = {name for names, step in derived.items() for name in names if step.is_change}
         stores, choices = dict(self._stores), dict(self._choices)
         of_relation, forests = dict(self._of_relation), dict(self._forests)
         if change.gone:
-            stores = {name: store for name, store in stores.items() if name not in change.gone}
+            stores = {name: store for name, store in stores.items() if name not in change.gone - taken_over}
             choices = {names: choice for names, choice in choices.items() if change.gone.isdisjoint(names)}
             of_relation = {name: choice for name, choice in of_relation.items() if name not in change.gone}
             forests = {names: forest for names, forest in forests.items() if names in choices}
-        columns = None if self._columns is None else self._columns.without(change.gone)
+        columns = None if self._columns is None else self._columns.without(change.gone - taken_over)
         fresh = {component.relations: component for component in change.fresh if component.rules}
         for component in change.fresh:
             names = component.relations
@@ -101,12 +129,14 @@ class LocalEngine:
                 continue
             for name in component.reads:
                 if name not in stores:
-                    is_kept = not any(name in new for new in fresh)
+                    is_kept = name in taken_over or not any(name in new for new in fresh)
                     stores[name] = store_of_view(name, of_relation[name].maintainer, is_kept=is_kept)
             below = {name: stores[name] for name in component.reads}
             parts = (component, analysis.relations, functions, below, self._limits)
             compiled = {name for relations in forests for name in relations}
             choice = choose(self._maintenance, *parts, compiled, self._strategies, columns)
+            if not taken_over.isdisjoint(names):
+                take_over(choice.maintainer, self._of_relation[names[0]].maintainer)
             choices[names] = choice
             of_relation.update(dict.fromkeys(names, choice))
             if isinstance(choice.maintainer, ProofForest):
@@ -117,9 +147,25 @@ class LocalEngine:
             stores = {name: store for name, store in stores.items() if name in read or name not in of_relation}
             kept = kept.without(change.gone)
         views = [
-            MaintainedView(names, component.reads, choices[names].maintainer) for names, component in fresh.items()
+            MaintainedView(names, component.reads, choices[names].maintainer)
+            for names, component in fresh.items()
+            if names not in derived
         ]
-        deltas, works, touched = self._run(kept, update)
+        if adaptation is None:
+            deltas, works, touched = self._run(kept, update)
+        else:
+            contents = States(
+                self._holders(self._stores, self._of_relation, self._columns),
+                self._holders(stores, of_relation, columns),
+            )
+            planned = {
+                names: PlannedView(choices[names].maintainer, step, adaptation, functions, contents)
+                for names, step in derived.items()
+            }
+            going_on = Propagation().extended(
+                _maintained(analysis, choices, planned, {view.relations for view in views})
+            )
+            deltas, works, touched = self._run(going_on, update, planned)
         changed = {name: delta for name, delta in deltas.items() if name in stores}
         every: list[Mapping[str, Store]] = [stores] if columns is None else [stores, columns.mirrors]
         apply_to(every, changed)
@@ -143,10 +189,13 @@ class LocalEngine:
             name: self._of_relation[name].maintainer.counts(name)
             for names in fresh
             for name in names
-            if name in self._of_relation and self._analysis.relations[name].columns == analysis.relations[name].columns
+            if name in self._of_relation
+            and name not in taken_over
+            and has_same_values(self._analysis.relations[name], analysis.relations[name])
         }
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
-        self._propagation, self._of_relation = kept.extended(views), of_relation
+        kept = kept.extended(views) if adaptation is None else Propagation().extended(_maintained(analysis, choices))
+        self._propagation, self._of_relation = kept, of_relation
         self._forests, self._works, self._columns = forests, works, columns
         self._is_for_now = any(choice.is_for_now for choice in choices.values())
         self._dead = dead_tuples(works, forests)
@@ -179,12 +228,19 @@ class LocalEngine:
             self._drop()
         return deltas
 
-    def _run(self, propagation: Propagation, update: Update) -> tuple[dict[str, Delta], Works, list[Touched]]:
+    def _run(
+        self, propagation: Propagation, update: Update, also: Iterable[tuple[str, ...]] = ()
+    ) -> tuple[dict[str, Delta], Works, list[Touched]]:
         try:
-            return propagation.run(update)
+            return propagation.run(update, also)
         except BaseException:
             self._drop()
             raise
+
+    @staticmethod
+    def _holders(stores: Mapping[str, Store], choices: Mapping[str, Choice], columns: Columns | None) -> Holders:
+        maintainers = {name: choice.maintainer for name, choice in choices.items()}
+        return Holders(stores, maintainers, {} if columns is None else columns.mirrors)
 
     def _drop(self) -> None:
         """Nothing that is staged happens."""
@@ -255,7 +311,7 @@ class LocalEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(foresight=self, evidence=self, keys=self, plans=self, statistics=self)
+        return Capabilities(foresight=self, evidence=self, keys=self, plans=self, statistics=self, adaptation=self)
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)
@@ -308,3 +364,18 @@ class LocalEngine:
             return self._stores[name]
         relation = analysis.relations[name]
         return table_store(relation) if self._columns is None else self._columns.table_store(relation)
+
+
+def _maintained(
+    analysis: Analysis,
+    choices: Mapping[tuple[str, ...], Choice],
+    planned: Mapping[tuple[str, ...], PlannedView] = MappingProxyType({}),
+    later: Collection[tuple[str, ...]] = (),
+) -> Iterator[MaintainedView]:
+    """The views of a program in order, with plans for some and without those that come later."""
+    for component in analysis.components:
+        names = component.relations
+        if names in planned:
+            yield MaintainedView(names, planned[names].reads, planned[names])
+        elif component.rules and names not in later:
+            yield MaintainedView(names, component.reads, choices[names].maintainer)

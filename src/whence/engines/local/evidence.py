@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.engine import Contents, Dependents, Derivation, Rows, T
-from whence.incremental.maintainer import Maintainer
+from whence.incremental.maintainer import KeepsStore, Maintainer
 from whence.incremental.recursive.absorption import Absorption
 from whence.incremental.store import Key, Store, StoreStatistics
 from whence.model.program import Functions
@@ -38,7 +38,10 @@ class LocalStatistics:
         return len(self._maintainers[relation].counts(relation))
 
     def distinct(self, relation: str, columns: tuple[int, ...]) -> int | None:
-        return self._stored.distinct(relation, columns) if relation in self._stores else None
+        if relation in self._stores:
+            return self._stored.distinct(relation, columns)
+        maintainer = self._maintainers[relation]
+        return maintainer.own_store().distinct(columns) if isinstance(maintainer, KeepsStore) else None
 
 
 class ProofForest(Maintainer, ABC):

@@ -81,10 +81,16 @@ class Propagation:
         """Without the views of these relations."""
         return Propagation().extended(view for view in self.views if gone.isdisjoint(view.relations))
 
-    def run(self, update: Update) -> tuple[dict[str, Delta], Works, list[Touched]]:
-        """What follows from an update, the work it was, and the maintainers that have to settle or take it back."""
+    def run(
+        self, update: Update, also: Iterable[tuple[str, ...]] = ()
+    ) -> tuple[dict[str, Delta], Works, list[Touched]]:
+        """What follows from an update, the work it was, and the maintainers that have to settle or take it back.
+
+        Some views have `also` something to do when nothing changes that they read.
+        """
         deltas: dict[str, Delta] = {name: delta for name, delta in update.deltas.items() if delta}
         todo = [position for name in deltas for position in self.readers.get(name, ())]
+        todo += (self.positions[relations] for relations in also)
         heapify(todo)
         touched: list[Touched] = []
         works: Works = {}

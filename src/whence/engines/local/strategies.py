@@ -8,17 +8,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whence.analysis.components import Component
+from whence.analysis.levels import is_bag_recursion
 from whence.analysis.limits import RecursionLimits
 from whence.columns import NotInColumnsError
 from whence.engines.local.evidence import ProofForest
 from whence.errors import UnsupportedError
+from whence.incremental.array_elements import Unnesting
 from whence.incremental.counting.counting import Counting
 from whence.incremental.maintainer import Maintainer
 from whence.incremental.recursive.absorption import Absorption
 from whence.incremental.recursive.dred import DRed
+from whence.incremental.recursive.levels import Levels
 from whence.incremental.recursive.recompute import Recompute
 from whence.incremental.recursive.strategy import Strategy
 from whence.incremental.store import Store
+from whence.incremental.windows.maintainer import Windows
 from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
@@ -77,6 +81,12 @@ def choose(
     can be asked for, if they are given.
     """
     parts = (component, relations, functions, stores, limits)
+    if component.windowed:
+        return Choice(Windows(*parts), "windows", "window functions: partitions are kept in order")
+    if component.unnested:
+        return Choice(Unnesting(*parts), "counting", "not recursive: each row has those of its elements")
+    if is_bag_recursion(component, relations):
+        return Choice(Levels(*parts), "levels", "UNION ALL recursion: counts for each level, one after the other")
     if not component.recursive:
         if maintenance in ("auto", "absorption") and _joins_rows_of(compiled, component, relations):
             from whence.engines.local.forest.forests import forest_for

@@ -109,10 +109,12 @@ _COSTS = """
 """
 # With all that is computed over columns by kernels: joins, negation, and totals of each kind.
 _MANY = """
-    .decl sale(place: number, day: number, units: number, price: float, tax: decimal(10, 2))
+    .decl sale(place: number, day: number, units: number, price: float, tax: decimal(10, 2), name: symbol)
     .decl closed(place: number)
-    total(place, count<units>, sum<units>, sum<price>, avg<tax>) :- sale(place, _, units, price, tax), !closed(place).
-    pair(place, other) :- sale(place, day, _, _, _), sale(other, day, _, _, _), place < other, day < 3.
+    total(place, count<units>, sum<units>, sum<price>, avg<tax>) :-
+        sale(place, _, units, price, tax, _), !closed(place).
+    spread(day, min<units>, max<price>) :- sale(_, day, units, price, _, _).
+    pair(place, other) :- sale(place, day, _, _, _, _), sale(other, day, _, _, _, _), place < other, day < 3.
 """
 
 
@@ -142,10 +144,11 @@ def _recursion(program: str, links: list[Row], maintenance: str = "auto") -> Non
 def _many_rows() -> None:
     engine = _engine(_MANY)
     _change(engine, "closed", [(1,)])
-    sales: list[Row] = [(place, place % 1000, 2, 0.5, Decimal("0.05")) for place in range(ROWS_IN_COLUMNS)]
+    sales: list[Row] = [(at, at % 1000, 2, 0.5, Decimal("0.05"), str(at)) for at in range(ROWS_IN_COLUMNS)]
     _change(engine, "sale", sales)
     stored, relation = engine.counts("sale"), engine.evidence().analysis.relations["sale"]
     stored.get(sales[0])
+    assert len(list(stored)) == ROWS_IN_COLUMNS
     assert isinstance(stored, KnowsWholeRows)
     columns = zip(relation.columns, zip(*sales[:2], strict=True), strict=True)
     stored.has_all(ArrowRows(relation, [pa.array(values, column.type.arrow()) for column, values in columns]))

@@ -15,6 +15,7 @@ from whence.engines.reference.evaluate import NO_FUNCTIONS, Evaluator, evaluate
 from whence.interrupts import interruptible
 from whence.model.program import Functions, Program
 from whence.model.rules import Atom, Negation, Rule
+from whence.model.schema import Relation, has_same_values
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
 
@@ -30,12 +31,13 @@ class ReferenceEngine:
         self._evaluated = 0
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        before, after = _definitions(self._analysis), _definitions(analysis)
         kept = {
             name: self._tables[name]
             for name, relation in analysis.relations.items()
-            if name in self._tables and self._analysis.relations[name].columns == relation.columns
+            if name in self._tables
+            and _is_told_as_a_change(self._analysis.relations[name], relation, is_view=name in before and name in after)
         }
-        before, after = _definitions(self._analysis), _definitions(analysis)
         stale = {name for name in analysis.relations if name not in kept or before.get(name) != after.get(name)}
         evaluator = Evaluator(analysis, functions, self._limits)
         tables, deltas, evaluated = _bring_up_to_date(
@@ -103,6 +105,11 @@ def _inputs(component: Component) -> Iterator[str]:
             match literal:
                 case Atom(relation=relation) | Negation(atom=Atom(relation=relation)):
                     yield relation
+
+
+def _is_told_as_a_change(old: Relation, new: Relation, *, is_view: bool) -> bool:
+    """Whether what differs is a change of the relation. Columns of a view may come to have NULL, or not any more."""
+    return has_same_values(old, new) if is_view else old.columns == new.columns
 
 
 def _definitions(analysis: Analysis) -> dict[str, tuple[bool, list[Rule]]]:

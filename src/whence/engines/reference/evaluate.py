@@ -11,10 +11,13 @@ from types import MappingProxyType
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
+from whence.analysis.levels import MAX_LEVELS, is_bag_recursion, too_many_levels
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits, makes_values, too_deep
 from whence.analysis.typed_rules import typed_rule
+from whence.engines.reference.array_elements import unnested
 from whence.engines.reference.body import EMPTY, Table
 from whence.engines.reference.view import Matches, View, ViewRule
+from whence.engines.reference.windows import WindowView
 from whence.errors import ConvergenceError, shown
 from whence.model.program import Functions
 from whence.model.rules import Rule
@@ -39,6 +42,20 @@ def fixpoint(views: Sequence[View], below: Mapping[str, Table], limits: Recursio
             raise _endless(changed, around, following, rounds)
         tables = following
         rounds += 1
+
+
+def _all_levels(view: View, below: Mapping[str, Table]) -> Table:
+    """A bag of levels: each from the one before it, until one is empty."""
+    level = Table({})
+    whole: dict[Row, int] = {}
+    for number in range(MAX_LEVELS + 1):
+        found = view.counts({**below, view.name: level})
+        rows = {row: count for row, count in found.items() if row[0] == number}
+        if not rows:
+            return Table(whole)
+        whole.update(rows)
+        level = Table(rows)
+    raise too_many_levels(view.rules[-1].rule)
 
 
 def _endless(
@@ -96,12 +113,25 @@ class Evaluator:
 
     def component(self, component: Component, tables: Mapping[str, Table]) -> dict[str, Table]:
         """The component's relations over those below it."""
+        if component.windowed:
+            window = self._windowed(component)
+            return {window.name: Table(window.counts(tables))}
+        if component.unnested:
+            return {component.relations[0]: Table(unnested(component.rules[0], tables))}
         views = self._views.get(component.relations)
         if views is None:
             views = self._views[component.relations] = self._made(component)
+        if is_bag_recursion(component, self._relations):
+            (view,) = views
+            return {view.name: _all_levels(view, tables)}
         if component.recursive:
             return fixpoint(views, tables, self.limits)
         return {view.name: Table(view.counts(tables)) for view in views}
+
+    def _windowed(self, component: Component) -> WindowView:
+        signatures = {name: function.signature for name, function in self._functions.items()}
+        (rule,) = component.rules
+        return WindowView(self._relations[rule.head.relation], typed_rule(rule, self._relations, signatures))
 
     def _made(self, component: Component) -> list[View]:
         # Its own: what is judged here may share no plan, and no mistake, with the judge.

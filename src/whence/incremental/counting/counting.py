@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
@@ -183,7 +183,11 @@ class Tally:
         self._pending: dict[Row, int] = {}
 
     def taker(self, rule: int, opening: BindingColumns) -> Take:
-        head, sign = self._rules[rule].head.terms, self._rules[rule].sign
+        return self.taker_of(self._rules[rule], opening)
+
+    def taker_of(self, rule: Rule, opening: BindingColumns) -> Take:
+        """What takes the bindings of any rule with this head."""
+        head, sign = rule.head.terms, rule.sign
         rows = opening.row(head, [column.type for column in self._relation.columns])
         weights = opening.weights(sign)
 
@@ -200,6 +204,20 @@ class Tally:
 
     def begin(self) -> None:
         self._sums, self._pending = Counter(), {}
+
+    def restart(self) -> None:
+        """In place of `begin`: all bindings come again, and those taken before count no more."""
+        self.begin()
+        self._sums.subtract(self._derivations)
+
+    @property
+    def derivations(self) -> Mapping[Row, int]:
+        """How many every row has."""
+        return self._derivations
+
+    def take_over(self, former: Tally) -> None:
+        """Go on with the rows of another one."""
+        self._derivations = former._derivations
 
     def change(self) -> Delta:
         self._pending = {row: change for row, change in self._sums.items() if change}
@@ -255,6 +273,8 @@ class Members(Mapping[Row, int]):
 class Counting(Maintainer):
     """One relation and its rules. What a commit changes is kept beside the state until it settles."""
 
+    reads_columns = False
+
     def __init__(
         self,
         component: Component,
@@ -267,35 +287,68 @@ class Counting(Maintainer):
         """Within a recursion, the `counter` for a rule is told of its matches."""
         (self._name,) = component.relations
         relation = relations[self._name]
-        self._view: CountedView = (
+        self.view: CountedView = (
             Groups(relation, component.typed) if component.aggregated else Tally(relation, component.rules)
         )
         self._rules = [
-            RuleDeltas(rule, functions, stores, partial(self._view.taker, number), counter(rule.rule))
+            RuleDeltas(rule, functions, stores, partial(self.view.taker, number), counter(rule.rule))
             for number, rule in enumerate(component.typed)
         ]
+        self._functions = functions
+
+    @property
+    def derivations(self) -> Mapping[Row, int] | None:
+        """How many every row has; None for groups."""
+        return self.view.derivations if isinstance(self.view, Tally) else None
+
+    @property
+    def is_counted(self) -> bool:
+        return isinstance(self.view, Tally)
+
+    def take_over(self, former: Maintainer) -> bool:
+        view = self.view
+        if not isinstance(view, Tally) or not isinstance(former, Counting) or not isinstance(former.view, Tally):
+            return False
+        view.take_over(former.view)
+        return True
+
+    def derive(
+        self,
+        rules: Iterable[TypedRule],
+        stores: Mapping[str, Store],
+        is_after: Callable[[str], bool],  # noqa: ARG002 - what will be there is in a store of its own
+        *,
+        keeps_rows: bool,
+    ) -> Mapping[str, Delta]:
+        view = self.view
+        assert isinstance(view, Tally)
+        (view.begin if keeps_rows else view.restart)()
+        for rule in rules:
+            RuleDeltas(rule, self._functions, stores, partial(view.taker_of, rule.rule)).build()
+        delta = view.change()
+        return {self._name: delta} if delta else {}
 
     def build(self) -> Mapping[str, Delta]:
-        self._view.begin()
+        self.view.begin()
         for rule in self._rules:
             rule.build()
-        return {self._name: self._view.change()}
+        return {self._name: self.view.change()}
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        self._view.begin()
+        self.view.begin()
         changed = {name: delta for name, delta in deltas.items() if delta}
         for rule in self._rules:
             rule.apply(changed)
-        delta = self._view.change()
+        delta = self.view.change()
         return {self._name: delta} if delta else {}
 
     def settle(self) -> None:
-        self._view.settle()
+        self.view.settle()
 
     def undo(self) -> None:
-        self._view.undo()
+        self.view.undo()
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         if relation != self._name:
             raise KeyError(relation)
-        return self._view.counts()
+        return self.view.counts()

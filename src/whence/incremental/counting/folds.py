@@ -6,15 +6,19 @@ of them; settling makes a state of it. Until then the state from before is as go
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from whence.algebra.deltas import add_to
+from whence.functions.aggregates import collected
 from whence.incremental.aggregates import best_first
 from whence.incremental.counting.totals import Counted, adding, finish
 from whence.model.types import Type, Value
+
+# How often each value of a group is there.
+Copies: TypeAlias = MutableMapping[Any, int]
 
 # A heap so small is not worth tidying up.
 SMALL_HEAP = 32
@@ -84,7 +88,7 @@ class Values:
     total: Any
     kinds: int = 0
     count: int = 0
-    copies: dict[Any, int] = field(default_factory=dict)
+    copies: Copies = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
@@ -94,10 +98,14 @@ class Candidates:
     A value that is gone stays in the heap until it comes to the top.
     """
 
-    copies: dict[Any, int] = field(default_factory=dict)
+    copies: Copies = field(default_factory=dict)
     heap: list[tuple[Any, Any]] = field(default_factory=list)
     # The values in the heap, each of which is there once.
     queued: set[Any] = field(default_factory=set)
+
+    def refill(self) -> bool:
+        """Put more values into a heap that is empty; False if there are no others, as where all are in it anyway."""
+        return False
 
 
 S = TypeVar("S", bound=Values | Candidates)
@@ -151,19 +159,19 @@ class ByValue(_CopiesFold[Values]):
         return Values(self._adding.zero)
 
     def result(self, change: CopiesChange[Values]) -> Value:
-        kinds, count, total = self._together(change)
+        kinds, count, total = self.summary(change)
         return self._finish(count, total) if kinds else self._of_nothing
 
     def settle(self, change: CopiesChange[Values]) -> Values:
         state = change.state
-        state.kinds, state.count, state.total = self._together(change)
+        state.kinds, state.count, state.total = self.summary(change)
         add_to(state.copies, change.copies.items())
         return state
 
     def undo(self, change: CopiesChange[Values]) -> None:
         pass
 
-    def _together(self, change: CopiesChange[Values]) -> tuple[int, int, Any]:
+    def summary(self, change: CopiesChange[Values]) -> tuple[int, int, Any]:
         """What the state has to say of its values once the change is part of it."""
         state = change.state
         kinds, count, total = state.kinds, state.count, state.total
@@ -180,6 +188,29 @@ class ByValue(_CopiesFold[Values]):
         return int(copies > 0) if self._distinct else copies
 
 
+class Collected(_CopiesFold[Values]):
+    """collect_list, with or without DISTINCT: all values of the group, in their order. A change costs the group."""
+
+    def __init__(self, distinct: bool, result: Type) -> None:
+        self._distinct = distinct
+        self._kind = result
+
+    def empty(self) -> Values:
+        return Values(None)
+
+    def result(self, change: CopiesChange[Values]) -> Value:
+        bag = dict(change.state.copies)
+        add_to(bag, change.copies.items())
+        return collected(dict.fromkeys(bag, 1) if self._distinct else bag, self._kind)
+
+    def settle(self, change: CopiesChange[Values]) -> Values:
+        add_to(change.state.copies, change.copies.items())
+        return change.state
+
+    def undo(self, change: CopiesChange[Values]) -> None:
+        pass
+
+
 class Extreme(_CopiesFold[Candidates]):
     """min or max, with or without DISTINCT: a value is there if its multiplicity is positive."""
 
@@ -191,7 +222,9 @@ class Extreme(_CopiesFold[Candidates]):
 
     def result(self, change: CopiesChange[Candidates]) -> Value:
         copies, differences, heap = change.state.copies, change.copies, change.state.heap
-        while heap and copies.get(heap[0][1], 0) + differences.get(heap[0][1], 0) <= 0:
+        while heap or change.state.refill():
+            if copies.get(heap[0][1], 0) + differences.get(heap[0][1], 0) > 0:
+                break
             change.set_aside.append(heappop(heap))
         best = [
             (self._order(value), value)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from whence.analysis.typed_rules import TypedRule
 from whence.incremental.aggregates import TypedAggregate
 from whence.incremental.counting.bindings import Batch, BindingColumns, Take, columns
-from whence.incremental.counting.folds import ByValue, Extreme, Fold, LinearFold
+from whence.incremental.counting.folds import ByValue, Collected, Extreme, Fold, LinearFold
 from whence.incremental.keyed import Key, KeyedDelta
 from whence.model.rules import Atom
 from whence.model.schema import Relation
@@ -46,6 +46,8 @@ class HeadAggregate(TypedAggregate):
     def _fold(self, argument: Type, signed: bool) -> Fold:
         if self.function in ("min", "max"):
             return Extreme(self.function, self.output)
+        if self.function == "collect_list":
+            return Collected(self.distinct, self.output)
         if self.distinct or (signed and self.function != "count"):
             return ByValue(self.function, self.distinct, argument, self.output)
         return LinearFold(self.function, argument, self.output)
@@ -54,10 +56,11 @@ class HeadAggregate(TypedAggregate):
 class Groups:
     """The groups of a view. A group has a row while it has bindings; a head without group terms has one always."""
 
-    def __init__(self, relation: Relation, rules: Sequence[TypedRule]) -> None:
+    def __init__(self, relation: Relation, rules: Sequence[TypedRule], owing: Collection[str] | None = None) -> None:
+        """`owing` are the bags in which rows can have negative counts, if that is known."""
         head = rules[0].rule.head
         positions = rules[0].rule.aggregates
-        signed = any(map(can_be_negative, rules))
+        signed = any(can_be_negative(rule, owing) for rule in rules)
         self._rules = rules
         self._columns = [column.type for column in relation.columns]
         self._plain = tuple([position for position in range(len(head.terms)) if position not in positions])
@@ -204,8 +207,12 @@ class GroupRows(Mapping[Row, int]):
         return sum(state[ROW] is not None for state in self._groups.values())
 
 
-def can_be_negative(rule: TypedRule) -> bool:
-    """Whether a binding can count negatively: in a differential rule, or because a bag that it reads has such rows."""
+def can_be_negative(rule: TypedRule, owing: Collection[str] | None = None) -> bool:
+    """Whether a binding can count negatively: in a differential rule, or because a bag that it reads has such rows.
+
+    Unless it is known which bags are `owing`, each of them may be.
+    """
+    atoms = [literal.relation for literal in rule.rule.body if isinstance(literal, Atom)]
     return rule.rule.sign < 0 or any(
-        isinstance(literal, Atom) and not rule.relations[literal.relation].distinct for literal in rule.rule.body
+        not rule.relations[name].distinct if owing is None else name in owing for name in atoms
     )

@@ -34,7 +34,7 @@ from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Delta
-from whence.planning.statistics import UNCOUNTED, RecursionStatistics, Statistics, is_outdated
+from whence.planning.statistics import UNCOUNTED, RecursionStatistics, Statistics, changes_left, is_outdated
 
 # The rules for relations of certain sizes, and what they hold themselves. Only the order of joins depends on sizes.
 Compiler: TypeAlias = "Callable[[Statistics], tuple[Compiled, Interner]]"
@@ -78,6 +78,8 @@ class ForestMaintainer(ProofForest):
         self._compiler = compiler
         # The sizes of what it reads, as joins are ordered for them; not before it is built.
         self._planned: dict[str, int] | None = None
+        # How many rows can change until sizes have to be looked at again.
+        self._changes_left = -1
         self._take(*compiler(UNCOUNTED))
         # How many values were computed when the forest was last grown from scratch.
         self._needed = 0
@@ -233,11 +235,15 @@ class ForestMaintainer(ProofForest):
         """
         if not self._has_choice:
             return False
+        self._changes_left -= sum(map(len, deltas.values()))
+        if self._changes_left >= 0:
+            return False
         below = StoreStatistics(self._stores, deltas)
         sizes = {name: below.size(name) for name in self._compiled.inputs}
         if self._planned is not None and not is_outdated(self._planned, sizes):
+            self._changes_left = changes_left(self._planned, sizes)
             return False
-        self._planned = sizes
+        self._planned, self._changes_left = sizes, changes_left(sizes, sizes)
         rows = {name: partial(self._count, name) for name in self._own}
         compiled, constants = self._compiler(RecursionStatistics(self._component.typed, below, rows))
         if compiled.joins_like(self._compiled):

@@ -20,14 +20,18 @@ from whence.model.schema import Column, check_value, column_reader, reader
 from whence.model.terms import Constant
 from whence.model.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     BY_NAME,
     DATE,
     DOUBLE,
     INT,
     NULL,
+    REAL,
+    SMALLINT,
     STRING,
     TIMESTAMP,
+    TINYINT,
     TYPES,
     ArrayType,
     DecimalType,
@@ -40,8 +44,11 @@ from whence.web.cells import Cells, RequestLimits
 # Values of every type, the smaller ones first. A type that is new in the registry needs some here as well.
 EXAMPLES: dict[Type, tuple[Any, ...]] = {
     STRING: ("", "a'b", 'say "it"\n\\', "ö"),
+    TINYINT: (-128, 0, 127),
+    SMALLINT: (-(2**15), 3, 2**15 - 1),
     INT: (-(2**31), -1, 0, 2**31 - 1),
     BIGINT: (-(2**63), -1, 0, 7, 2**31, 2**63 - 1),
+    REAL: (-1.5, 0.0, 0.10000000149011612, 3.4028234663852886e38),
     DOUBLE: (-1.5e300, -0.1, 0.0, 5e-324, 12345678.9),
     BOOLEAN: (False, True),
     DATE: (datetime.date(1, 1, 1), datetime.date(1969, 12, 31), datetime.date(2026, 1, 31)),
@@ -49,6 +56,7 @@ EXAMPLES: dict[Type, tuple[Any, ...]] = {
         datetime.datetime(1, 1, 1),
         datetime.datetime(2026, 1, 31, 12, 0, 0, 500_000),
     ),
+    BINARY: (b"", b"\x00\x7f", b"a'b"),
     DecimalType(5, 2): (Decimal("-999.99"), Decimal("0.00"), Decimal("1.50")),
     DecimalType(38, 0): (Decimal(-(10**37)), Decimal(3)),
     ArrayType(BIGINT): ((), (None,), (1, None), (2,)),

@@ -1,4 +1,4 @@
-"""count, sum, avg, min, max: their types, and their values over a bag."""
+"""count, sum, avg, min, max, collect_list: their types, and their values over a bag."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from whence.functions.mathematics import finite, misfit
 from whence.functions.widening import is_integer, is_number
 from whence.model.span import Span
 from whence.model.terms import AGGREGATES
-from whence.model.types import BIGINT, DOUBLE, NULL, DecimalType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, NULL, ArrayType, DecimalType, Type, Value
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, rescale
 
 
@@ -26,6 +26,8 @@ def aggregate_type(function: str, argument: Type | None, span: Span | None) -> T
         raise ArityError(f"{function} needs an argument", span=span, hint="only count works without one")
     if function in ("min", "max"):
         return argument
+    if function == "collect_list":
+        return ArrayType(argument)
     if not is_number(argument) and argument != NULL:
         raise TypeMismatchError(f"{function} adds up numbers, not {argument}", span=span)
     return _sum_type(argument) if function == "sum" else _average_type(argument)
@@ -69,9 +71,23 @@ def fold(function: str, distinct: bool, values: Iterable[tuple[Value, int]], kin
             return _sum(bag, kind) if bag else None
         case "avg":
             return _average(bag, kind) if bag else None
+        case "collect_list":
+            return collected(bag, kind)
     present = (value for value, multiplicity in bag.items() if multiplicity > 0)
     choose: Any = min if function == "min" else max
     return choose(present, key=kind.sort_key, default=None)  # type: ignore[no-any-return]
+
+
+def collected(bag: Mapping[Any, int], kind: Type) -> tuple[Any, ...]:
+    """All values in their order, each as often as it is there: rows have no order of their own."""
+    assert isinstance(kind, ArrayType)
+    present = sorted((value for value, copies in bag.items() if copies > 0), key=kind.element.sort_key)
+    return tuple(value for value in present for _ in range(bag[value]))
+
+
+def of_nothing(function: str) -> Value:
+    """What an aggregate gives where there are no values."""
+    return 0 if function == "count" else () if function == "collect_list" else None
 
 
 def _sum(bag: Mapping[Any, int], kind: Type) -> Value:

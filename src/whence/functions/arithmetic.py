@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 from whence.errors import EvaluationError
+from whence.functions import implicit
 from whence.functions.dates import shift_days
 from whence.functions.mathematics import finite, infix, misfit
 from whence.functions.resolve import NUMBER, Builtin, Resolved, Resolver, accept, cast_hint, check_arity, mismatch
-from whence.functions.widening import adjusted, as_decimal, common_type, is_exact, is_integer, is_number
+from whence.functions.widening import adjusted, as_decimal, common_type, is_exact, is_floating, is_integer, is_number
 from whence.model.terms import Call, Constant, Term
-from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, STRING, DecimalType, IntegerType, Type
+from whence.model.types import BIGINT, DATE, DOUBLE, INT, NULL, REAL, STRING, DecimalType, IntegerType, Type
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, rescale
 
 # The operators whose result in DECIMAL is not rounded, as long as its type is not too wide.
@@ -40,7 +41,7 @@ def _quotient_type(a: DecimalType, b: DecimalType) -> DecimalType:
     return adjusted(a.precision - a.scale + b.scale + scale, scale)
 
 
-def _remainder_type(a: DecimalType, b: DecimalType) -> DecimalType:
+def remainder_type(a: DecimalType, b: DecimalType) -> DecimalType:
     scale = max(a.scale, b.scale)
     return adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
 
@@ -55,10 +56,14 @@ def operand_decimal(term: Term, kind: Type) -> DecimalType:
 
 def _numbers(call: Call, types: tuple[Type, ...], rule: DecimalRule) -> Resolved:
     """Two numbers of any types: DOUBLE beats DECIMAL beats BIGINT beats INT."""
+    if implicit.are_on() and STRING in types:
+        types = promoted_numbers(types)
     if not all(is_number(kind) or kind == NULL for kind in types):
         raise mismatch(call, types, hint=_number_hint(call, types))
     common = common_type(types)
     if common is None or common in (NULL, DOUBLE):
+        return Resolved(DOUBLE, (DOUBLE, DOUBLE))
+    if common == REAL and call.function in ("/", "quotient"):
         return Resolved(DOUBLE, (DOUBLE, DOUBLE))
     if isinstance(common, DecimalType):
         # Operands stay as they are: decimal arithmetic takes integers, and rounds the exact result once.
@@ -66,6 +71,15 @@ def _numbers(call: Call, types: tuple[Type, ...], rule: DecimalRule) -> Resolved
         left, right = (operand_decimal(term, kind) for term, kind in zip(call.arguments, known, strict=True))
         return Resolved(rule(left, right), known)
     return Resolved(common, (common, common))
+
+
+def promoted_numbers(types: tuple[Type, ...]) -> tuple[Type, ...]:
+    """With a number for each text beside a number, as Spark adds '1' and 2."""
+    others = [kind for kind in types if kind != STRING]
+    if len(others) != 1 or others[0] == NULL:
+        return types
+    target = implicit.promoted(others[0])
+    return tuple(target or kind if kind == STRING else kind for kind in types)
 
 
 def _number_hint(call: Call, types: tuple[Type, ...]) -> str | None:
@@ -92,7 +106,7 @@ def _resolve_sum(call: Call, types: tuple[Type, ...]) -> Resolved:
     return _numbers(call, types, _sum_type)
 
 
-def _resolve_pair(rule: DecimalRule) -> Resolver:
+def resolve_pair(rule: DecimalRule) -> Resolver:
     def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
         check_arity(call, 2, 2)
         return _numbers(call, types, rule)
@@ -149,6 +163,9 @@ def _checked(
         return on_decimals
     if kind == DOUBLE:
         return lambda a, b: finite(plain(a, b), lambda: infix(a, symbol, b))
+    if kind == REAL:
+        # A DOUBLE has more than twice its digits, so that rounding twice is rounding once.
+        return lambda a, b: finite(REAL.nearest(plain(a, b)), lambda: infix(a, symbol, b))
     assert isinstance(kind, IntegerType)
     limits = kind.limits
 
@@ -182,7 +199,7 @@ def _subtract(resolved: Resolved) -> Callable[..., Any]:
 def _negate(kind: Type) -> Callable[..., Any]:
     if isinstance(kind, DecimalType):
         return lambda a: CONTEXT.minus(a) if a else a
-    if kind == DOUBLE:
+    if is_floating(kind):
         return lambda a: 0.0 - a
     assert isinstance(kind, IntegerType)
     limits = kind.limits
@@ -200,19 +217,19 @@ def _multiply(resolved: Resolved) -> Callable[..., Any]:
 
 
 def _divide(resolved: Resolved) -> Callable[..., Any]:
-    return _refusing_zero("/", _checked("/", resolved.result, operator.truediv, CONTEXT.divide))
+    return refusing_zero("/", _checked("/", resolved.result, operator.truediv, CONTEXT.divide))
 
 
 def _quotient(resolved: Resolved) -> Callable[..., Any]:
     if not is_integer(resolved.result):
         return _divide(resolved)
-    return _refusing_zero("/", _checked("/", resolved.result, _whole_quotient, CONTEXT.divide_int))
+    return refusing_zero("/", _checked("/", resolved.result, _whole_quotient, CONTEXT.divide_int))
 
 
 def _remainder(resolved: Resolved) -> Callable[..., Any]:
     # Python's % takes the divisor's sign, SQL's the dividend's.
-    plain = math.fmod if resolved.result == DOUBLE else _truncated_remainder
-    return _refusing_zero("%", _checked("%", resolved.result, plain, _remainder_of_decimals))
+    plain = math.fmod if is_floating(resolved.result) else truncated_remainder
+    return refusing_zero("%", _checked("%", resolved.result, plain, _remainder_of_decimals))
 
 
 def _remainder_of_decimals(a: decimal.Decimal, b: decimal.Decimal) -> decimal.Decimal:
@@ -223,7 +240,7 @@ def _remainder_of_decimals(a: decimal.Decimal, b: decimal.Decimal) -> decimal.De
     return CONTEXT.remainder(a, b)
 
 
-def _truncated_remainder(a: int, b: int) -> int:
+def truncated_remainder(a: int, b: int) -> int:
     rest = abs(a) % abs(b)
     return -rest if a < 0 else rest
 
@@ -233,7 +250,7 @@ def _div(resolved: Resolved) -> Callable[..., Any]:
         whole: Callable[[Any, Any], int] = _whole_quotient_of_decimals
     else:
         whole = _whole_quotient
-    return _refusing_zero("div", _checked("div", BIGINT, whole, CONTEXT.divide_int))
+    return refusing_zero("div", _checked("div", BIGINT, whole, CONTEXT.divide_int))
 
 
 def _whole_quotient(a: int, b: int) -> int:
@@ -245,7 +262,7 @@ def _whole_quotient_of_decimals(a: decimal.Decimal | int, b: decimal.Decimal | i
     return int(CONTEXT.divide_int(a, b))
 
 
-def _refusing_zero(symbol: str, divide: Callable[..., Any]) -> Callable[..., Any]:
+def refusing_zero(symbol: str, divide: Callable[..., Any]) -> Callable[..., Any]:
     def checked(a: Any, b: Any) -> Any:
         if b:
             return divide(a, b)
@@ -259,9 +276,9 @@ def _refusing_zero(symbol: str, divide: Callable[..., Any]) -> Callable[..., Any
 ARITHMETIC = (
     Builtin("+", _resolve_sum, _add),
     Builtin("-", _resolve_sum, _subtract),
-    Builtin("*", _resolve_pair(_product_type), _multiply),
+    Builtin("*", resolve_pair(_product_type), _multiply),
     Builtin("/", _resolve_divide, _divide, last_first=True),
     Builtin("div", _resolve_div, _div, last_first=True),
     Builtin("quotient", _resolve_quotient, _quotient, last_first=True),
-    Builtin("%", _resolve_pair(_remainder_type), _remainder, last_first=True),
+    Builtin("%", resolve_pair(remainder_type), _remainder, last_first=True),
 )

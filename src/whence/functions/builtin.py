@@ -6,15 +6,27 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from whence.functions.arithmetic import ARITHMETIC
+from whence.functions.arrays import ARRAYS
+from whence.functions.bits import BITS
 from whence.functions.comparison import COMPARISON
 from whence.functions.conditional import CONDITIONAL, LOGIC
 from whence.functions.dates import DATES
+from whence.functions.digests import DIGESTS
+from whence.functions.elementary import ELEMENTARY
+from whence.functions.epochs import EPOCHS
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.patterns import PATTERNS
+from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
 from whence.functions.resolve import Builtin
-from whence.functions.strings import ARRAYS, STRINGS
+from whence.functions.statistics import STATISTICS
+from whence.functions.strings import STRINGS
+from whence.functions.text_edits import TEXT_EDITS
+from whence.functions.tries import TRIES
 
-_FAMILIES = (ARITHMETIC, ARRAYS, COMPARISON, CONDITIONAL, DATES, LOGIC, MATHEMATICS, PATTERNS, STRINGS)
+_FAMILIES = (
+    *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, EPOCHS, LOGIC, MATHEMATICS),
+    *(PATTERNS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+)
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import TypeMismatchError
+from whence.functions import implicit
 from whence.functions.resolve import (
     Builtin,
     Evaluator,
@@ -33,7 +34,7 @@ def comparable(call: Call, types: tuple[Type, ...]) -> Type:
     texts = [argument for argument in call.arguments if is_text_constant(argument)]
     others = [kind for argument, kind in zip(call.arguments, types, strict=True) if not is_text_constant(argument)]
     common = common_type(others)
-    if common is None or not common.is_time:
+    if common is None or not common.is_time or (implicit.are_on() and len(texts) < types.count(STRING)):
         common = common_type(types)
         if common is None:
             raise _incomparable(call, types)
@@ -89,6 +90,10 @@ def _resolve_in(call: Call, types: tuple[Type, ...]) -> Resolved:
 
 def _resolve_extreme(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, None)
+    known = {kind for kind in types if kind != NULL}
+    if implicit.are_on() and STRING in known and len(known) > 1:
+        # Of these alone Spark does not make numbers of texts.
+        raise mismatch(call, types[:2])
     common = comparable(call, types)
     return Resolved(common, tuple(common for _ in types))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
@@ -10,6 +11,8 @@ from whence.errors import ArityError, TypeMismatchError
 from whence.functions.comparison import check_arrays, comparable
 from whence.functions.resolve import (
     ANYTHING,
+    APPROXIMATE,
+    NUMBER,
     TRUTH,
     Builtin,
     Evaluator,
@@ -25,7 +28,7 @@ from whence.functions.resolve import (
 )
 from whence.functions.widening import common_type
 from whence.model.terms import Call
-from whence.model.types import BOOLEAN, Type, Value
+from whence.model.types import BOOLEAN, DOUBLE, STRING, Type, Value
 from whence.model.types.base import converter
 
 
@@ -80,10 +83,32 @@ def _is_not_null(operand: Operand) -> Evaluator:
     return lambda environment: evaluate(environment) is not None
 
 
+def _type_name(resolved: Resolved) -> Callable[..., Evaluator]:
+    """The name of the argument's type, as Spark writes it."""
+    (kind,) = resolved.arguments
+    name = kind.name.lower()
+    for ours, theirs in _SPARK_NAMES.items():
+        name = re.sub(rf"\b{ours}\b", theirs, name)
+    return lambda _: lambda _: name
+
+
+_SPARK_NAMES = {"real": "float", "null": "void"}
+
+
 LOGIC = (
     Builtin("and", _resolve_chain, plain(_decided_by(False)), strict=False),
     Builtin("or", _resolve_chain, plain(_decided_by(True)), strict=False),
     Builtin("not", takes(TRUTH, returns=BOOLEAN), plain(operator.not_)),
+    Builtin("typeof", takes(ANYTHING, returns=STRING), _type_name, strict=False, nullable=never),
+    # NaN is no value, so that the second argument is never needed.
+    Builtin(
+        "nanvl",
+        takes(APPROXIMATE, APPROXIMATE, returns=DOUBLE),
+        plain(lambda value, _: value.evaluate),
+        strict=False,
+        nullable=lambda nullable: nullable[0],
+    ),
+    Builtin("isnan", takes(NUMBER, returns=BOOLEAN), plain(lambda _: lambda _: False), strict=False, nullable=never),
     Builtin("isnull", takes(ANYTHING, returns=BOOLEAN), plain(_is_null), strict=False, nullable=never),
     Builtin("isnotnull", takes(ANYTHING, returns=BOOLEAN), plain(_is_not_null), strict=False, nullable=never),
 )

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime
 import decimal
+import math
 from calendar import monthrange
 from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
 from whence.errors import EvaluationError, TypeMismatchError, did_you_mean, shown
+from whence.functions import implicit
 from whence.functions.resolve import (
     COUNT,
     INTEGER,
     TEXT,
+    TRUTH,
     Builtin,
     Parameter,
     Resolved,
     accept,
+    always,
     cast_hint,
     check_arity,
     constant_integer,
@@ -25,8 +30,9 @@ from whence.functions.resolve import (
     plain,
     takes,
 )
+from whence.functions.widening import is_integer
 from whence.model.terms import Call
-from whence.model.types import DATE, INT, NULL, TIMESTAMP, DecimalType, Type
+from whence.model.types import DATE, DOUBLE, INT, NULL, STRING, TIMESTAMP, DecimalType, Type
 from whence.model.types.times import midnight
 
 # Functions of dates take a timestamp's date, and functions of the time of day a date's midnight, as in Spark.
@@ -39,22 +45,29 @@ DAY_OR_MOMENT = Parameter(
 )
 
 
+# A number of days. Spark reads it from a text, but takes no fraction of it.
+DAYS = Parameter(
+    COUNT.description,
+    lambda given: INT if is_integer(given) or given == NULL or (given == STRING and implicit.are_on()) else None,
+)
+
+
 def shift_days(date: datetime.date, days: int) -> datetime.date:
     try:
         return date + datetime.timedelta(days=days)
     except OverflowError:
-        raise _out_of_calendar(f"{shown(date)} + {days} days") from None
+        raise out_of_calendar(f"{shown(date)} + {days} days") from None
 
 
 def shift_months(date: Any, months: int) -> Any:
     """The same day of a later month, or that month's last day where it has fewer days."""
     years, month = divmod(date.year * 12 + date.month - 1 + months, 12)
     if not datetime.MINYEAR <= years <= datetime.MAXYEAR:
-        raise _out_of_calendar(f"{shown(date)} + {months} months")
+        raise out_of_calendar(f"{shown(date)} + {months} months")
     return date.replace(year=years, month=month + 1, day=min(date.day, monthrange(years, month + 1)[1]))
 
 
-def _out_of_calendar(expression: str) -> EvaluationError:
+def out_of_calendar(expression: str) -> EvaluationError:
     return EvaluationError(f"{expression} is outside the years {datetime.MINYEAR} to {datetime.MAXYEAR}")
 
 
@@ -81,7 +94,7 @@ def _add_interval(start: Any, months: int, days: int, microseconds: int) -> Any:
     try:
         return moved + datetime.timedelta(microseconds=microseconds)
     except OverflowError:
-        raise _out_of_calendar(f"{shown(moved)} + {microseconds} microseconds") from None
+        raise out_of_calendar(f"{shown(moved)} + {microseconds} microseconds") from None
 
 
 # The units of date_trunc, and other names of some.
@@ -129,6 +142,46 @@ def _exact_second(moment: datetime.datetime) -> decimal.Decimal:
     return decimal.Decimal(moment.second * 1_000_000 + moment.microsecond).scaleb(-6)
 
 
+def _names_of_day(name: str) -> tuple[str, str, str]:
+    return name[:2].upper(), name[:3].upper(), name.upper()
+
+
+_WEEKDAYS = {name: day for day, names in enumerate(map(_names_of_day, calendar.day_name)) for name in names}
+
+
+def _last_day(date: datetime.date) -> datetime.date:
+    return date.replace(day=monthrange(date.year, date.month)[1])
+
+
+def _next_day(date: datetime.date, name: str) -> datetime.date:
+    """The first such day of the week after the date."""
+    day = _WEEKDAYS.get(name.upper())
+    if day is None:
+        raise EvaluationError(f"{shown(name)} is no day of the week", hint="write for example 'MON' or 'Monday'")
+    return shift_days(date, (day - date.weekday() - 1) % 7 + 1)
+
+
+def _months_between(end: datetime.datetime, start: datetime.datetime, rounded: bool = True) -> float:
+    """Whole months between the same days or the last days of months; else with a fraction, of 31 days a month."""
+    months = (end.year - start.year) * 12 + end.month - start.month
+    if end.day == start.day or (_last_day(end).day == end.day and _last_day(start).day == start.day):
+        return float(months)
+    seconds = (end.day - start.day) * 86_400 + _second_of_day(end) - _second_of_day(start)
+    difference = months + seconds / (31 * 86_400)
+    return math.floor(difference * 1e8 + 0.5) / 1e8 if rounded else difference
+
+
+def _second_of_day(moment: datetime.datetime) -> int:
+    return moment.hour * 3600 + moment.minute * 60 + moment.second
+
+
+def _trunc(date: datetime.date, unit: str) -> datetime.date | None:
+    """The first day of the year, quarter, month or week; NULL for any other unit, as in Spark."""
+    name = unit.lower()
+    name = SPELLINGS.get(name, name)
+    return TRUNCATIONS[name](midnight(date)).date() if name in ("year", "quarter", "month", "week") else None
+
+
 def _part(name: str, parameter: Parameter, part: Callable[[Any], int]) -> Builtin:
     return Builtin(name, takes(parameter, returns=INT), plain(part))
 
@@ -144,10 +197,21 @@ DATES = (
     _part("minute", MOMENT, attrgetter("minute")),
     _part("second", MOMENT, attrgetter("second")),
     Builtin("extract_second", takes(MOMENT, returns=DecimalType(8, 6)), plain(_exact_second)),
-    Builtin("date_add", takes(DAY, COUNT, returns=DATE), plain(shift_days)),
-    Builtin("date_sub", takes(DAY, COUNT, returns=DATE), plain(lambda date, days: shift_days(date, -days))),
+    Builtin("date_add", takes(DAY, DAYS, returns=DATE), plain(shift_days)),
+    Builtin("date_sub", takes(DAY, DAYS, returns=DATE), plain(lambda date, days: shift_days(date, -days))),
     Builtin("datediff", takes(DAY, DAY, returns=INT), plain(lambda end, start: (end - start).days)),
     Builtin("add_months", takes(DAY, COUNT, returns=DATE), plain(shift_months)),
+    _part("dayofweek_iso", DAY_OR_MOMENT, lambda date: date.isoweekday()),
+    _part("weekday", DAY_OR_MOMENT, lambda date: date.weekday()),
+    _part("dayofyear", DAY_OR_MOMENT, lambda date: date.timetuple().tm_yday),
+    _part("weekofyear", DAY_OR_MOMENT, lambda date: date.isocalendar().week),
+    _part("yearofweek", DAY_OR_MOMENT, lambda date: date.isocalendar().year),
+    Builtin("dayname", takes(DAY, returns=STRING), plain(lambda date: calendar.day_abbr[date.weekday()])),
+    Builtin("monthname", takes(DAY, returns=STRING), plain(lambda date: calendar.month_abbr[date.month])),
+    Builtin("last_day", takes(DAY, returns=DATE), plain(_last_day)),
+    Builtin("next_day", takes(DAY, TEXT, returns=DATE), plain(_next_day)),
+    Builtin("months_between", takes(MOMENT, MOMENT, TRUTH, optional=1, returns=DOUBLE), plain(_months_between)),
+    Builtin("trunc", takes(DAY, TEXT, returns=DATE), plain(_trunc), nullable=always),
     Builtin("add_interval", _resolve_add_interval, plain(_add_interval)),
     Builtin("date_trunc", _resolve_date_trunc, plain(_date_trunc)),
 )

@@ -21,9 +21,9 @@ from whence.functions.resolve import (
     plain,
     takes,
 )
-from whence.functions.widening import is_integer
+from whence.functions.widening import as_decimal, is_floating, is_integer
 from whence.model.terms import Call
-from whence.model.types import BIGINT, DOUBLE, INT, DecimalType, IntegerType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, INT, REAL, DecimalType, IntegerType, Type, Value
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, exact_decimal, rescale
 
 
@@ -84,40 +84,67 @@ def _resolve_round(call: Call, types: tuple[Type, ...]) -> Resolved:
     kind = accept(call, 0, NUMBER, types[0])
     if len(types) == 1:
         return Resolved(_round_type(kind, 0), (kind,))
+    return _rounded_to_digits(call, types, kind)
+
+
+def _rounded_to_digits(call: Call, types: tuple[Type, ...], kind: Type) -> Resolved:
     count = accept(call, 1, COUNT, types[1])
     digits = constant_integer(call.arguments[1])
     if digits is None:
         # The number of digits decides the type of the result, so it cannot differ from row to row.
         raise TypeMismatchError(
-            "argument 2 of round() must be a constant integer", span=call.arguments[1].span or call.span
+            f"argument 2 of {call.function}() must be a constant integer", span=call.arguments[1].span or call.span
         )
     if digits not in INT.limits:
         raise TypeMismatchError(
-            f"argument 2 of round() must be an INT, which {digits} is not", span=call.arguments[1].span or call.span
+            f"argument 2 of {call.function}() must be an INT, which {digits} is not",
+            span=call.arguments[1].span or call.span,
         )
     return Resolved(_round_type(kind, digits), (kind, count))
 
 
-def _round(resolved: Resolved) -> Callable[..., Any]:
+def _rounding(name: str, mode: str) -> Callable[[Resolved], Callable[..., Any]]:
+    """To so many digits after the point, in one of decimal's modes."""
+    context = CONTEXT.copy()
+    context.rounding = mode
+    return lambda resolved: _rounded(name, context, resolved)
+
+
+def _rounded(name: str, context: decimal.Context, resolved: Resolved) -> Callable[..., Any]:
     kind = resolved.result
     if isinstance(kind, DecimalType):
         fit = rescale(kind)
     limits = kind.limits if isinstance(kind, IntegerType) else None
 
-    def half_up(value: Any, digits: int = 0) -> Value:
+    def rounded_value(value: Any, digits: int = 0) -> Value:
         digits = max(digits, _NOTHING_LEFT)
-        number = exact_decimal(value) if kind == DOUBLE else decimal.Decimal(value)
+        number = exact_decimal(value) if is_floating(kind) else decimal.Decimal(value)
         exponent = int(number.as_tuple().exponent)
         # There is nothing to round, and quantize would only append zeros.
-        rounded = number if exponent >= -digits else CONTEXT.quantize(number, decimal.Decimal((0, (1,), -digits)))
+        rounded = number if exponent >= -digits else context.quantize(number, decimal.Decimal((0, (1,), -digits)))
+        if kind == REAL:
+            return finite(REAL.nearest(float(rounded)), lambda: f"{name}({shown(value)}, {digits})")
         if kind == DOUBLE:
-            return finite(float(rounded), lambda: f"round({shown(value)}, {digits})")
+            return finite(float(rounded), lambda: f"{name}({shown(value)}, {digits})")
         result = int(rounded) if limits is not None else fit(rounded)
         if result is None or (limits is not None and result not in limits):
-            raise misfit(f"round({shown(value)}, {digits})", kind)
+            raise misfit(f"{name}({shown(value)}, {digits})", kind)
         return result
 
-    return half_up
+    return rounded_value
+
+
+def _resolve_whole_digits(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """floor(x, digits) computes with DECIMALs, whatever it is given."""
+    check_arity(call, 2, 2)
+    given = accept(call, 0, NUMBER, types[0])
+    if types[1] == BIGINT:
+        raise TypeMismatchError("the number of digits is an INT", span=call.arguments[1].span or call.span)
+    return _rounded_to_digits(call, types, _AS_DECIMAL[given] if given in _AS_DECIMAL else as_decimal(given))
+
+
+# What Spark takes a FLOAT and a DOUBLE for where it needs a DECIMAL.
+_AS_DECIMAL: dict[Type, DecimalType] = {REAL: DecimalType(14, 7), DOUBLE: DecimalType(30, 15)}
 
 
 def _whole_type(arguments: tuple[Type, ...]) -> Type:
@@ -157,7 +184,7 @@ def _natural_logarithm(value: float) -> float | None:
     return math.log(value) + 0.0 if value > 0 else None
 
 
-def _on_doubles(name: str, function: Callable[..., float], parameters: int = 1) -> Builtin:
+def on_doubles(name: str, function: Callable[..., float], parameters: int = 1) -> Builtin:
     def compute(*values: float) -> float:
         try:
             return finite(function(*values), lambda: _written(name, values))
@@ -173,12 +200,16 @@ def _written(name: str, values: tuple[float, ...]) -> str:
 
 MATHEMATICS = (
     Builtin("abs", takes(NUMBER, returns=lambda arguments: arguments[0]), _abs),
-    Builtin("round", _resolve_round, _round),
+    Builtin("round", _resolve_round, _rounding("round", decimal.ROUND_HALF_UP)),
+    Builtin("bround", _resolve_round, _rounding("bround", decimal.ROUND_HALF_EVEN)),
+    Builtin("truncate", _resolve_round, _rounding("truncate", decimal.ROUND_DOWN)),
+    Builtin("floor_digits", _resolve_whole_digits, _rounding("floor", decimal.ROUND_FLOOR)),
+    Builtin("ceil_digits", _resolve_whole_digits, _rounding("ceil", decimal.ROUND_CEILING)),
     _whole("floor", math.floor),
     _whole("ceil", math.ceil),
     Builtin("sign", takes(NUMBER, returns=DOUBLE), plain(_sign)),
     Builtin("ln", takes(APPROXIMATE, returns=DOUBLE), plain(_natural_logarithm), nullable=always),
-    _on_doubles("sqrt", math.sqrt),
-    _on_doubles("exp", math.exp),
-    _on_doubles("power", math.pow, 2),
+    on_doubles("sqrt", math.sqrt),
+    on_doubles("exp", math.exp),
+    on_doubles("power", math.pow, 2),
 )

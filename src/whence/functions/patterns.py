@@ -20,7 +20,7 @@ def _like(text: str, pattern: str, escape: str = "\\") -> bool:
 
 
 def _rlike(text: str, pattern: str) -> bool:
-    return _regular_expression(pattern).search(text) is not None
+    return regular_expression(pattern).search(text) is not None
 
 
 @lru_cache(maxsize=1024)
@@ -49,7 +49,7 @@ def _like_pattern(pattern: str, escape: str = "\\") -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=1024)
-def _regular_expression(pattern: str) -> re.Pattern[str]:
+def regular_expression(pattern: str) -> re.Pattern[str]:
     _check_portable(pattern)
     try:
         compiled = re.compile(pattern, re.ASCII)
@@ -89,13 +89,14 @@ _PART = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:\w+:\]|[^\]\\])*\]?|\{\d+(?:,\d*)?\}|
 _NESTED = re.compile(r"(?<!\\)(?:\[|&&|--|~~|\|\|)")
 
 
-def _checking_constants(resolve: Resolver, check: Callable[..., object]) -> Resolver:
+def checking_constants(resolve: Resolver, check: Callable[..., object]) -> Resolver:
     """Refuses a constant pattern that is not one right away, not when the first row comes."""
 
     def resolve_pattern(call: Call, types: tuple[Type, ...]) -> Resolved:
         resolved = resolve(call, types)
         constants = [argument.value for argument in call.arguments[1:] if isinstance(argument, Constant)]
-        if len(constants) == len(call.arguments) - 1 and None not in constants:
+        is_text = bool(constants) and isinstance(constants[0], str)
+        if is_text and len(constants) == len(call.arguments) - 1 and None not in constants:
             try:
                 check(*constants)
             except EvaluationError as error:
@@ -108,8 +109,8 @@ def _checking_constants(resolve: Resolver, check: Callable[..., object]) -> Reso
 PATTERNS = (
     Builtin(
         "like",
-        _checking_constants(takes(TEXT, TEXT, TEXT, optional=1, returns=BOOLEAN), _like_pattern),
+        checking_constants(takes(TEXT, TEXT, TEXT, optional=1, returns=BOOLEAN), _like_pattern),
         plain(_like),
     ),
-    Builtin("rlike", _checking_constants(takes(TEXT, TEXT, returns=BOOLEAN), _regular_expression), plain(_rlike)),
+    Builtin("rlike", checking_constants(takes(TEXT, TEXT, returns=BOOLEAN), regular_expression), plain(_rlike)),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard
 
 from whence.errors import ArityError, TypeMismatchError, shortened, shown
+from whence.functions import implicit
 from whence.functions.widening import is_integer, is_number
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term
@@ -98,15 +99,34 @@ ARRAY = Parameter(
 ANYTHING = Parameter("a value", lambda given: given)
 
 
-def takes(*parameters: Parameter, returns: Type | Callable[[tuple[Type, ...]], Type], optional: int = 0) -> Resolver:
-    """The resolver of a function with these parameters, the last `optional` of which may be left out."""
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """The resolver of a function with these parameters, the last `optional` of which may be left out. With `repeated`
+    the last one may stand any number of times.
+    """
 
-    def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
-        check_arity(call, len(parameters) - optional, len(parameters))
-        arguments = tuple(accept(call, position, parameters[position], kind) for position, kind in enumerate(types))
-        return Resolved(returns if isinstance(returns, Type) else returns(arguments), arguments)
+    parameters: tuple[Parameter, ...]
+    returns: Type | Callable[[tuple[Type, ...]], Type]
+    optional: int = 0
+    repeated: bool = False
 
-    return resolve
+    def __call__(self, call: Call, types: tuple[Type, ...]) -> Resolved:
+        most = None if self.repeated else len(self.parameters)
+        check_arity(call, len(self.parameters) - self.optional, most)
+        arguments = tuple(accept(call, position, self.parameter(position), kind) for position, kind in enumerate(types))
+        return Resolved(self.returns if isinstance(self.returns, Type) else self.returns(arguments), arguments)
+
+    def parameter(self, position: int) -> Parameter:
+        return self.parameters[min(position, len(self.parameters) - 1)]
+
+
+def takes(
+    *parameters: Parameter,
+    returns: Type | Callable[[tuple[Type, ...]], Type],
+    optional: int = 0,
+    repeated: bool = False,
+) -> Takes:
+    return Takes(parameters, returns, optional, repeated)
 
 
 def accept(call: Call, position: int, parameter: Parameter, given: Type) -> Type:
@@ -118,6 +138,10 @@ def accept(call: Call, position: int, parameter: Parameter, given: Type) -> Type
     if parameter.cast is not None and parameter.cast.is_time and is_text_constant(argument):
         check_time(argument, parameter.cast)
         return parameter.cast
+    if parameter.cast is not None and implicit.are_on():
+        target = implicit.argument_type(given, parameter.cast)
+        if target is not None:
+            return target
     place = f"argument {position + 1} of " if len(call.arguments) > 1 else ""
     raise TypeMismatchError(
         f"{place}{title(call.function)} must be {parameter.description}, not {given}",
@@ -164,6 +188,15 @@ def constant_integer(term: Term) -> int | None:
         case Call(function="-", arguments=(Constant(value=int() as value, type=kind),)) if is_integer(kind):
             return -value
     return None
+
+
+def constant_arguments(call: Call, first: int) -> None:
+    """Raises unless the arguments from that place on are constants, which Spark asks for."""
+    for position, argument in enumerate(call.arguments[first:], start=first + 1):
+        if not isinstance(argument, Constant) and constant_integer(argument) is None:
+            raise TypeMismatchError(
+                f"argument {position} of {title(call.function)} must be a constant", span=argument.span or call.span
+            )
 
 
 def title(function: str) -> str:

@@ -11,9 +11,22 @@ from whence.functions.builtin import BUILTINS
 from whence.functions.conditional import CASE
 from whence.functions.resolve import Resolved, title
 from whence.functions.widening import common_type, fits
+from whence.functions.windows import window_type
 from whence.model.program import Signature
-from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard, children
-from whence.model.types import STRING, Type
+from whence.model.terms import (
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Skolem,
+    Term,
+    Unnest,
+    Variable,
+    Wildcard,
+    Window,
+    children,
+)
+from whence.model.types import INT, STRING, ArrayType, Type
 from whence.model.types.base import castable
 
 __all__ = ["Typed", "TypedTerm", "aggregate_type", "annotate", "common_type", "fits", "infer"]
@@ -136,10 +149,20 @@ def _typed(term: Term, given: list[Typed], types: Mapping[str, Typed], signature
         case Aggregate():
             argument = given[0].type if given else None
             return Typed(aggregate_type(term.function, argument, term.span), term.function != "count")
+        case Unnest():
+            return _unnested(term, given[0])
+        case Window():
+            return Typed(*window_type(term, [(each.type, each.nullable) for each in given[: len(term.arguments)]]))
         case Call():
             return _registered(term, signatures)
         case Wildcard():
             raise UnsafeRuleError("_ has no value here", span=term.span, hint="give it a name")
+
+
+def _unnested(term: Unnest, array: Typed) -> Typed:
+    if not isinstance(array.type, ArrayType):
+        raise TypeMismatchError(f"explode takes an array, not {array.type}", span=term.span)
+    return Typed(INT, term.outer) if term.part == "position" else Typed(array.type.element, True)
 
 
 def _variable(term: Variable, types: Mapping[str, Typed]) -> Typed:

@@ -1,6 +1,7 @@
 """Which types widen to which, and the least type that several widen to.
 
-INT < BIGINT < DECIMAL < DOUBLE      DATE < TIMESTAMP      NULL < every type      arrays by their elements
+TINYINT < SMALLINT < INT < BIGINT < DECIMAL < REAL < DOUBLE      DATE < TIMESTAMP      NULL < every type
+Arrays go by their elements. Only where implicit casts are on, a STRING meets other types as well.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from whence.model.types import BY_NAME, DOUBLE, NULL, ArrayType, DecimalType, IntegerType, Type
+from whence.functions import implicit
+from whence.model.types import BY_NAME, DOUBLE, NULL, REAL, STRING, ArrayType, DecimalType, IntegerType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 # Spark gives up fraction digits of a product or quotient that is too wide, but never below these.
@@ -25,7 +27,11 @@ def is_exact(kind: Type) -> bool:
 
 
 def is_number(kind: Type) -> bool:
-    return is_exact(kind) or kind == DOUBLE
+    return is_exact(kind) or kind in (DOUBLE, REAL)
+
+
+def is_floating(kind: Type) -> bool:
+    return kind in (DOUBLE, REAL)
 
 
 def as_decimal(kind: Type) -> DecimalType:
@@ -47,6 +53,9 @@ def adjusted(precision: int, scale: int) -> DecimalType:
 def common_type(types: Sequence[Type]) -> Type | None:
     """The least type that all of them widen to, or None. No types at all make NULL."""
     common: Type | None = NULL
+    if implicit.are_on():
+        # Texts come first, as in Spark: with each further type they become something else.
+        types = sorted(types, key=lambda kind: kind != STRING)
     for kind in types:
         common = _wider(common, kind)
     return common
@@ -59,7 +68,7 @@ def fits(source: Type, target: Type) -> bool:
     if isinstance(source, ArrayType) and isinstance(target, ArrayType):
         return fits(source.element, target.element)
     if target == DOUBLE:
-        return is_exact(source)
+        return is_number(source)
     if isinstance(target, DecimalType) and is_exact(source):
         given = as_decimal(source)
         return given.scale <= target.scale and given.precision - given.scale <= target.precision - target.scale
@@ -84,6 +93,8 @@ def _wider(left: Type | None, right: Type) -> Type | None:
         return left
     if left == NULL:
         return right
+    if implicit.are_on() and STRING in (left, right):
+        return implicit.promoted(right if left == STRING else left)
     if isinstance(left, ArrayType) and isinstance(right, ArrayType):
         element = _wider(left.element, right.element)
         return None if element is None else ArrayType(element)
@@ -93,8 +104,9 @@ def _wider(left: Type | None, right: Type) -> Type | None:
 
 
 def _wider_number(left: Type, right: Type) -> Type:
-    if DOUBLE in (left, right):
-        return DOUBLE
+    if is_floating(left) or is_floating(right):
+        # Of a FLOAT and a whole number, neither holds all values of the other.
+        return left if left == right else DOUBLE
     if is_integer(left) and is_integer(right):
         longer = _longer(left, right)
         assert longer is not None

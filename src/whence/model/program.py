@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TypeAlias
 
 from whence.model.rules import Rule
-from whence.model.schema import Relation
+from whence.model.schema import Column, Relation
 from whence.model.span import Located
-from whence.model.types import Row, Type
+from whence.model.types import Row, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class Program:
     relations: tuple[Relation, ...] = ()
     rules: tuple[Rule, ...] = ()
     directives: tuple[Directive, ...] = ()
+    # What was read and left aside.
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,19 +70,26 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Located):
+    """A table, with the rows of the last relation of `query`, evaluated now, if there is one."""
+
     relation: Relation
     if_not_exists: bool = False
+    query: Program | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CreateView(Located):
-    """`definition` holds the view's relation last, and before it the auxiliary ones that its query needed."""
+    """`definition` holds the view's relation last, and before it the auxiliary ones that its query needed.
+
+    If it `keeps_derivations`, it gets a table for the derivations by each of its rules.
+    """
 
     name: str
     definition: Program
     replace: bool = False
     if_not_exists: bool = False
     materialized: bool = False
+    keeps_derivations: bool = False
     notices: tuple[str, ...] = field(default=(), compare=False)
 
 
@@ -89,6 +98,23 @@ class Drop(Located):
     kind: str
     name: str
     if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlteredColumn:
+    """A column of a table that gets other columns: the number of the old one that it is, or its value in every row."""
+
+    column: Column
+    source: int | None = None
+    default: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable(Located):
+    """The table has these columns from now on."""
+
+    relation: str
+    columns: tuple[AlteredColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +164,9 @@ class ChangeRows(Located):
     repeats: bool = False
 
 
-Statement: TypeAlias = CreateTable | CreateView | Drop | InsertValues | InsertQuery | DeleteWhere | ChangeRows
+# What changes definitions, and what changes rows.
+Definition: TypeAlias = CreateTable | CreateView | Drop | AlterTable
+Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.model.span import Located
-from whence.model.terms import Aggregate, Call, Term, Variable, variables, walk
+from whence.model.terms import Aggregate, Call, Term, Unnest, Variable, Window, variables, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,16 @@ class Rule(Located):
     def aggregates(self) -> tuple[int, ...]:
         """The head positions that hold an aggregate."""
         return tuple(i for i, term in enumerate(self.head.terms) if isinstance(term, Aggregate))
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """The head positions that hold a window function: the last ones, if any."""
+        return tuple(i for i, term in enumerate(self.head.terms) if isinstance(term, Window))
+
+    @property
+    def unnests(self) -> tuple[int, ...]:
+        """The head positions that hold elements of an array: the last ones, if any."""
+        return tuple(i for i, term in enumerate(self.head.terms) if isinstance(term, Unnest))
 
     @property
     def is_fact(self) -> bool:

@@ -68,6 +68,13 @@ class Relation(Located):
         return tuple(column.name for column in self.columns)
 
 
+def has_same_values(old: Relation, new: Relation) -> bool:
+    """Whether rows of the one can be rows of the other: the columns have the same names and types."""
+    return [(column.name, column.type) for column in old.columns] == [
+        (column.name, column.type) for column in new.columns
+    ]
+
+
 # Front ends lower subqueries and body aggregates to relations of their own, named after the view they serve.
 AUXILIARY_MARK = "$"
 

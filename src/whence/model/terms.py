@@ -64,9 +64,65 @@ class Aggregate(Located):
     distinct: bool = False
 
 
-Term: TypeAlias = Variable | Wildcard | Constant | Call | Cast | Skolem | Aggregate
+@dataclass(frozen=True, slots=True)
+class SortKey:
+    """What rows are put in order by. NULL comes first, or last."""
 
-AGGREGATES = ("count", "sum", "avg", "min", "max")
+    term: Term
+    descending: bool = False
+    nulls_last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """From `start` to `end`, both included, seen from a row: so many rows, or so much in the value of the sort key.
+
+    Negative numbers are before the row, None is where the partition begins or ends. In a frame by "range", 0 means the
+    row and all that the order does not tell from it.
+    """
+
+    unit: str
+    start: Constant | None = None
+    end: Constant | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Located):
+    """`over {g; x desc} row_number()` in a rule's head: for each row a value from the rows of its partition in order.
+
+    Arguments, partition and sort keys are variables of the rule, arguments also constants. Rows that the sort keys do
+    not tell apart are in the order of their columns, from left to right. Where `within` is given, which one window of a
+    rule may have, rows whose number (row_number, rank or dense_rank) is not among these are left out; the function
+    `within` is TRUE for the rows of these numbers by row_number.
+    """
+
+    function: str
+    arguments: tuple[Term, ...] = ()
+    partition: tuple[Term, ...] = ()
+    order: tuple[SortKey, ...] = ()
+    frame: Frame | None = None
+    within: tuple[int, int | None] | None = None
+
+    @property
+    def order_terms(self) -> tuple[Term, ...]:
+        return tuple(key.term for key in self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class Unnest(Located):
+    """`each element(a)` in a rule's head: a row for each element of an array; its `position` counts from 0.
+
+    With `outer`, an array that is empty or NULL has one row, in which both are NULL.
+    """
+
+    part: str
+    argument: Term
+    outer: bool = False
+
+
+Term: TypeAlias = Variable | Wildcard | Constant | Call | Cast | Skolem | Aggregate | Window | Unnest
+
+AGGREGATES = ("count", "sum", "avg", "min", "max", "collect_list")
 
 
 def children(term: Term) -> tuple[Term, ...]:
@@ -79,6 +135,10 @@ def children(term: Term) -> tuple[Term, ...]:
             return (term.term,)
         case Aggregate(argument=argument) if argument is not None:
             return (argument,)
+        case Unnest():
+            return (term.argument,)
+        case Window():
+            return (*term.arguments, *term.partition, *term.order_terms)
     return ()
 
 

@@ -1,7 +1,7 @@
 """The types a column can have, by their Spark SQL names, and the Python values that carry them.
 
-    STRING str   INT, BIGINT int   DOUBLE float   DECIMAL(p,s) decimal.Decimal   BOOLEAN bool
-    DATE datetime.date   TIMESTAMP datetime.datetime without time zone   ARRAY<T> tuple
+    STRING str   TINYINT, SMALLINT, INT, BIGINT int   REAL, DOUBLE float   DECIMAL(p,s) decimal.Decimal   BOOLEAN bool
+    BINARY bytes   DATE datetime.date   TIMESTAMP datetime.datetime without time zone   ARRAY<T> tuple
 
 Every column can also hold None unless it is declared NOT NULL. NaN is no value.
 
@@ -13,21 +13,26 @@ from __future__ import annotations
 
 from whence.model.types.arrays import ArrayType, has_null
 from whence.model.types.base import NULL, Converter, MisfitError, Row, Scalar, Type, Value
+from whence.model.types.binary import BINARY
 from whence.model.types.decimals import DecimalType
-from whence.model.types.numbers import BIGINT, DOUBLE, INT, IntegerType
+from whence.model.types.numbers import BIGINT, DOUBLE, INT, REAL, SMALLINT, TINYINT, IntegerType
 from whence.model.types.strings import BOOLEAN, STRING
 from whence.model.types.times import DATE, TIMESTAMP
 
 __all__ = [
     "BIGINT",
+    "BINARY",
     "BOOLEAN",
     "BY_NAME",
     "DATE",
     "DOUBLE",
     "INT",
     "NULL",
+    "REAL",
+    "SMALLINT",
     "STRING",
     "TIMESTAMP",
+    "TINYINT",
     "TYPES",
     "ArrayType",
     "Converter",
@@ -42,5 +47,5 @@ __all__ = [
 ]
 
 # All types without parameters, in the order in which messages list them.
-TYPES: tuple[Type, ...] = (STRING, INT, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP)
+TYPES: tuple[Type, ...] = (STRING, TINYINT, SMALLINT, INT, BIGINT, REAL, DOUBLE, BOOLEAN, DATE, TIMESTAMP, BINARY)
 BY_NAME = {kind.name: kind for kind in TYPES}

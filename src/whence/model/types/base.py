@@ -13,7 +13,7 @@ from whence.errors import EvaluationError, InternalError, shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Scalar: TypeAlias = str | int | float | decimal.Decimal | bool | datetime.date | datetime.datetime
+Scalar: TypeAlias = str | int | float | decimal.Decimal | bool | bytes | datetime.date | datetime.datetime
 Value: TypeAlias = "Scalar | tuple[Value, ...] | None"
 Row: TypeAlias = "tuple[Value, ...]"
 

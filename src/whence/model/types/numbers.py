@@ -1,4 +1,4 @@
-"""INT and BIGINT, and DOUBLE, of which NaN, the infinities and a negative zero are no values."""
+"""Whole numbers, and REAL and DOUBLE, of which NaN, the infinities and a negative zero are no values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class IntegerType(Type):
 
     def is_own_literal(self, value: int) -> bool:
         """Whether the bare number is read as this type: a literal is an INT, and a BIGINT where it does not fit."""
-        return self == INT or value not in INT.limits
+        return self == (INT if value in INT.limits else BIGINT)
 
     def cast_from(self, source: Type) -> Converter | None:
         if source.python is str:
@@ -117,6 +117,32 @@ class IntegerType(Type):
         return value.to_bytes(max(self.bits, INT.bits) // 8, "little", signed=True)
 
 
+TINYINT = IntegerType(
+    "TINYINT",
+    bits=8,
+    digits=3,
+    suffix="Y",
+    python=int,
+    arrow_name="int8",
+    spark_name="ByteType",
+    sqlite="INTEGER",
+    sqlglot=("TINYINT",),
+    cast_functions=("tinyint",),
+    wider="SMALLINT",
+)
+SMALLINT = IntegerType(
+    "SMALLINT",
+    bits=16,
+    digits=5,
+    suffix="S",
+    python=int,
+    arrow_name="int16",
+    spark_name="ShortType",
+    sqlite="INTEGER",
+    sqlglot=("SMALLINT",),
+    cast_functions=("smallint",),
+    wider="INT",
+)
 INT = IntegerType(
     "INT",
     bits=32,
@@ -126,8 +152,7 @@ INT = IntegerType(
     spark_name="IntegerType",
     sqlite="INTEGER",
     sqlglot=("INT",),
-    stands_for=("TINYINT", "SMALLINT"),
-    cast_functions=("int", "integer", "smallint", "tinyint"),
+    cast_functions=("int", "integer"),
     wider="BIGINT",
 )
 BIGINT = IntegerType(
@@ -146,12 +171,29 @@ BIGINT = IntegerType(
 
 
 _INFINITE = float("inf")
+_SINGLE = struct.Struct("<f")
 # A number as Spark reads it from text, and its suffix. DECIMAL reads the same without one.
 NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?)([dDfF]?)", re.ASCII)
 _DOUBLE = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
-class DoubleType(Type):
+@dataclass(frozen=True, eq=False, repr=False)
+class FloatingType(Type):
+    """Numbers of 64 or 32 `bits` with a binary point. Values of the short one are floats that it has."""
+
+    _: KW_ONLY
+    bits: int = 64
+
+    def nearest(self, value: float) -> float:
+        """The number of this type next to a float; infinite where none is."""
+        if self.bits == 64:
+            return value
+        try:
+            single: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
+        except OverflowError:
+            return math.copysign(_INFINITE, value)
+        return single
+
     def check(self, value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (float, int, decimal.Decimal)):
             hint = "float() makes it one" if isinstance(value, str) else None
@@ -163,57 +205,92 @@ class DoubleType(Type):
         if not math.isfinite(number):
             raise MisfitError("NaN and Infinity are no values", "use None for what is not known")
         if isinstance(value, int) and number != value:
-            raise MisfitError("no DOUBLE is exactly this integer", "float() rounds it")
-        return number + 0.0  # there is no negative zero
+            raise MisfitError(f"no {self} is exactly this integer", "float() rounds it")
+        if not math.isfinite(self.nearest(number)):
+            raise MisfitError("it is too large")
+        return self.nearest(number) + 0.0  # there is no negative zero
 
     def is_plain(self, value: object) -> bool:
         # Neither NaN nor an infinity, and no zero, which may be a negative one.
-        return type(value) is float and (0 < value < _INFINITE or -_INFINITE < value < 0)
+        return self.bits == 64 and type(value) is float and (0 < value < _INFINITE or -_INFINITE < value < 0)
 
     def are_plain(self, values: Sequence[float]) -> bool:
-        return all(values) and all(map(math.isfinite, values))
+        return self.bits == 64 and all(values) and all(map(math.isfinite, values))
 
     def to_text(self, value: float) -> str:
         """As the JVM writes doubles: 1.5, 0.001, 1.0E7, 1.0E-4, and 4.9E-324, with two digits where one would do."""
-        if 0 < abs(value) < sys.float_info.min:
+        if self.bits == 64 and 0 < abs(value) < sys.float_info.min:
             two_digits = f"{value:.1e}"
             if float(two_digits) == value:
                 mantissa, _, exponent = two_digits.partition("e")
                 return f"{mantissa}E{int(exponent)}"
         if 1e-3 <= abs(value) < 1e7 or value == 0:
-            return format(decimal.Decimal(repr(value)), "f")
-        mantissa, _, exponent = f"{decimal.Decimal(repr(value)).normalize():E}".partition("E")
+            return format(self.shortest(value), "f")
+        mantissa, _, exponent = f"{self.shortest(value).normalize():E}".partition("E")
         return f"{mantissa if '.' in mantissa else mantissa + '.0'}E{int(exponent)}"
 
+    def shortest(self, value: float) -> decimal.Decimal:
+        """The number with as few digits as tell it from all others of its type."""
+        if self.bits == 64:
+            return decimal.Decimal(repr(value))
+        digits = next(
+            text for text in (f"{value:.{count}g}" for count in range(1, 10)) if self.nearest(float(text)) == value
+        )
+        return decimal.Decimal(repr(float(digits)))
+
     def from_literal(self, text: str) -> float | None:
-        return _finite(float(text)) if _DOUBLE.fullmatch(text) else None
+        return self._finite(float(text)) if _DOUBLE.fullmatch(text) else None
 
     def to_sql(self, value: float) -> str:
         text = repr(value)
+        if self.bits == 32:
+            return f"CAST({text} AS {self})"
         return text if "e" in text else f"{text}e0"
+
+    def to_datalog(self, value: float) -> str:
+        return f'{self.name} "{value!r}"' if self.bits == 32 else self.to_datalog_element(value)
 
     def to_datalog_element(self, value: float) -> str:
         return repr(float(value))
 
     def cast_from(self, source: Type) -> Converter | None:
         if source.python is str:
-            return reading(_read, self)
-        return float if source.python in NUMERIC else None
+            return reading(self._read, self)
+        if source.python not in NUMERIC:
+            return None
+        return float if self.bits == 64 else self._rounded
+
+    def _rounded(self, value: Any) -> float:
+        single = self.nearest(float(value))
+        if not math.isfinite(single):
+            raise cast_failure(value, self, ": it is out of range")
+        return single + 0.0
+
+    def _read(self, text: str) -> float | None:
+        found = NUMBER.fullmatch(text)
+        return None if found is None else self._finite(float(found[1]))
+
+    def _finite(self, value: float) -> float | None:
+        value = self.nearest(value) if math.isfinite(value) else value
+        return value + 0.0 if math.isfinite(value) else None
 
     def spark_bytes(self, value: float) -> bytes:
-        return struct.pack("<d", value)
+        return struct.pack("<d" if self.bits == 64 else "<f", value)
 
 
-def _read(text: str) -> float | None:
-    found = NUMBER.fullmatch(text)
-    return None if found is None else _finite(float(found[1]))
-
-
-def _finite(value: float) -> float | None:
-    return value + 0.0 if math.isfinite(value) else None
-
-
-DOUBLE = DoubleType(
+# Spark's FLOAT. In Datalog `float` is Soufflé's, which has 64 bits, so that this one goes by SQL's other name.
+REAL = FloatingType(
+    "REAL",
+    bits=32,
+    python=float,
+    arrow_name="float32",
+    spark_name="FloatType",
+    sqlite="REAL",
+    sqlglot=("FLOAT",),
+    cast_functions=("float",),
+    wider="DOUBLE",
+)
+DOUBLE = FloatingType(
     "DOUBLE",
     python=float,
     arrow_name="float64",
@@ -221,6 +298,5 @@ DOUBLE = DoubleType(
     sqlite="REAL",
     sqlglot=("DOUBLE",),
     souffle=("FLOAT",),
-    stands_for=("FLOAT",),
-    cast_functions=("double", "float"),
+    cast_functions=("double",),
 )

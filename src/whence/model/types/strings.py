@@ -112,7 +112,7 @@ STRING = StringType(
     spark_name="StringType",
     sqlglot=("TEXT",),
     souffle=("SYMBOL",),
-    stands_for=("VARCHAR", "CHAR", "BINARY"),
+    stands_for=("VARCHAR", "CHAR"),
     cast_functions=("string",),
 )
 BOOLEAN = BooleanType(

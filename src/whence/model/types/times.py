@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.model.types.base import Converter, MisfitError, Refusal, Type, a_class, cast_failure, reading
 from whence.model.types.decimals import CONTEXT, DecimalType
-from whence.model.types.numbers import IntegerType
+from whence.model.types.numbers import FloatingType, IntegerType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -143,8 +143,8 @@ class TimestampType(Type):
             return target.casting(lambda moment: (moment - EPOCH) // _SECOND)
         if isinstance(target, DecimalType):
             return target.casting(lambda moment: decimal.Decimal(self.ordinal(moment)).scaleb(-6))
-        if target.python is float:
-            return lambda moment: self.ordinal(moment) / 1_000_000
+        if isinstance(target, FloatingType):
+            return lambda moment: target.nearest(self.ordinal(moment) / 1_000_000)
         return datetime.datetime.date if target == DATE else None
 
     def _after_epoch(self, microseconds: Callable[[Any], int]) -> Converter:
@@ -241,7 +241,7 @@ DATE = DateType(
     arrow_name="date32",
     spark_name="DateType",
     sqlglot=("DATE",),
-    cast_functions=("date", "to_date"),
+    cast_functions=("date",),
     wider="TIMESTAMP",
     is_time=True,
     literal_hint='like DATE "2026-01-31"',
@@ -258,7 +258,7 @@ TIMESTAMP = TimestampType(
         "a TIMESTAMP has no time zone",
         "use TIMESTAMP; a value that comes with a zone is told in UTC",
     ),
-    cast_functions=("timestamp", "to_timestamp"),
+    cast_functions=("timestamp",),
     is_time=True,
     literal_hint='like TIMESTAMP "2026-01-31 12:00:00"',
 )

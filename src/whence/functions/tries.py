@@ -1,0 +1,91 @@
+"""try_ functions: NULL where the function they are named after has no value. Errors in their arguments stay errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from whence.errors import EvaluationError, TypeMismatchError
+from whence.functions.arithmetic import ARITHMETIC
+from whence.functions.elementary import ELEMENTARY
+from whence.functions.epochs import EPOCHS
+from whence.functions.resolve import Builtin, Evaluator, Operand, Resolved, always, check_arity
+from whence.model.terms import Call
+from whence.model.types import Type, Value
+from whence.model.types.base import cast, castable
+
+_BY_NAME = {each.name: each for family in (ARITHMETIC, ELEMENTARY, EPOCHS) for each in family}
+# What Spark has a try_ function of, by our names.
+_TRIED = {
+    "try_add": "+",
+    "try_subtract": "-",
+    "try_multiply": "*",
+    "try_divide": "/",
+    "try_mod": "%",
+    "try_make_timestamp": "make_timestamp",
+    "try_parse_timestamp": "parse_timestamp",
+    "try_parse_date": "parse_date",
+}
+
+
+def _trying(name: str, tried: Builtin) -> Builtin:
+    def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
+        check_arity(call, 2, None)
+        return tried.resolve(Call(tried.name, call.arguments, span=call.span), types)
+
+    def python(resolved: Resolved) -> Callable[..., Evaluator]:
+        function = tried.python(resolved)
+
+        def build(*operands: Operand) -> Evaluator:
+            evaluators = [operand.evaluate for operand in operands]
+
+            def evaluate(environment: Mapping[str, Value]) -> Value:
+                values = [each(environment) for each in evaluators]
+                if None in values:
+                    return None
+                try:
+                    return function(*values)  # type: ignore[no-any-return]
+                except EvaluationError:
+                    return None
+
+            return evaluate
+
+        return build
+
+    return Builtin(name, resolve, python, strict=False, nullable=always)
+
+
+def _resolve_cast(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """try_cast(x, a NULL of the type that is wanted)."""
+    check_arity(call, 2, 2)
+    source, target = types
+    if not castable(source, target):
+        raise TypeMismatchError(f"there is no cast from {source} to {target}", span=call.span)
+    return Resolved(target, (source, target))
+
+
+def _try_cast(resolved: Resolved) -> Callable[..., Evaluator]:
+    convert = cast(*resolved.arguments)
+    assert convert is not None
+
+    def build(operand: Operand, _: Operand) -> Evaluator:
+        inner = operand.evaluate
+
+        def evaluate(environment: Mapping[str, Value]) -> Value:
+            value: Any = inner(environment)
+            if value is None:
+                return None
+            try:
+                return convert(value)
+            except EvaluationError:
+                return None
+
+        return evaluate
+
+    return build
+
+
+TRIES = (
+    *(_trying(name, _BY_NAME[tried]) for name, tried in _TRIED.items()),
+    Builtin("try_cast", _resolve_cast, _try_cast, strict=False, nullable=always),
+)

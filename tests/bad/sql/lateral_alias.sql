@@ -1,3 +1,3 @@
 CREATE TABLE t(a INT, b INT, s STRING);
 CREATE TABLE u(a INT, c INT);
-CREATE VIEW v AS SELECT a + 1 AS x, x * 2 AS y FROM t;
+CREATE VIEW v AS SELECT x * 2 AS y, a + 1 AS x FROM t;

@@ -3,5 +3,5 @@ CREATE TABLE node(name STRING PRIMARY KEY, city STRING, built DATE);
 CREATE VIEW v AS WITH RECURSIVE r(a, b) AS (
   SELECT src, dst FROM link
   UNION ALL
-  SELECT l.src, r.b FROM link l, r WHERE l.dst = r.a)
+  SELECT r.a, s.b FROM r JOIN r s ON r.b = s.a)
 SELECT * FROM r;

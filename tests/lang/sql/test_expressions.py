@@ -62,8 +62,7 @@ def test_values(text: str, kind: str, value: Value) -> None:
         ("DATE '2024-01-02' - DATE '2024-01-01'", "hint: datediff(end, start) counts the days between them"),
         ("'2024-01-02' + INTERVAL '1' DAY", "hint: CAST('2024-01-02' AS DATE) converts it"),
         ("NULL + INTERVAL '1' DAY", "an INTERVAL is added to a DATE or a TIMESTAMP, not to NULL"),
-        ("'1' || 5 + 5", "'+' does not work on STRING and INT"),
-        ("+'1'", "'+' must be a number, not STRING"),
+        ("'1' + '2'", "'+' does not work on STRING and STRING"),
         ("+DATE '2024-01-01'", "'+' must be a number, not DATE"),
         ("+array(1)", "'+' must be a number, not ARRAY<INT>"),
         ("2 BETWEEN 1 AND 3 = true", "'=' does not work on INT and BOOLEAN"),
@@ -80,7 +79,6 @@ def test_values(text: str, kind: str, value: Value) -> None:
         ("CASE WHEN NULL THEN 1 ELSE 2 END", "WHEN needs a condition, and NULL is never TRUE"),
         ("nvl(1, 2, 3)", "nvl() takes 2 arguments, not 3"),
         ("array(1) || NULL", "concat() joins arrays of one element type, not ARRAY<INT>, NULL"),
-        ("1.5F", "the type FLOAT is not supported, which 1.5F is of"),
         # Of a column that is always NULL no type is known.
         ("NULL", "the type of column 'x' cannot be told: it is always NULL"),
         ("least(NULL, NULL)", "hint: give the NULL a type: CAST(NULL AS STRING)"),

@@ -27,9 +27,17 @@ _OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 class Bodies:
     """Makes the body of one rule."""
 
-    def __init__(self, places: Places, types: Types, relations: frozenset[str], taken: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        types: Types,
+        relations: frozenset[str],
+        taken: Callable[[str], bool],
+        elsewhere: frozenset[str] = frozenset(),
+    ) -> None:
         self._places = places
         self._relations = relations
+        self._elsewhere = elsewhere
         self.terms = TermBuilder(places, types, self._inner, taken)
 
     def alternatives(self, formula: Formula, around: Node) -> Alternatives:
@@ -132,7 +140,7 @@ class Bodies:
     def _is_atom(self, node: syntax.CallNode) -> bool:
         """Known relations come first, then functions; what is neither may be a relation of the database."""
         name = str(node.name)
-        if is_quoted(node.name) or name in self._relations:
+        if is_quoted(node.name) or name in self._relations or name in self._elsewhere:
             return True
         return not any(name.lower() in functions for functions in (BUILTINS, INTRINSICS, REFUSED))
 

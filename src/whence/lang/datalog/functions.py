@@ -26,16 +26,22 @@ AND = Operator("and", 2)
 NOT = Operator("not", 3)
 # A comparison stands between two sums: `a < b < c` is no term.
 COMPARING = 4
-MINUS = Operator("-", 7)
+MINUS = Operator("-", 11)
 
 CONNECTIVES: Mapping[str, Operator] = {"or": OR, "and": AND}
 ARITHMETIC: Mapping[str, Operator] = {
-    "+": Operator("+", 5),
-    "-": Operator("-", 5),
-    "*": Operator("*", 6),
-    "/": Operator("quotient", 6),
-    "%": Operator("%", 6),
-    "^": Operator("power", 8, right=True),
+    "bor": Operator("|", 5),
+    "bxor": Operator("^", 6),
+    "band": Operator("&", 7),
+    "bshl": Operator("shiftleft", 8),
+    "bshr": Operator("shiftright", 8),
+    "bshru": Operator("shiftrightunsigned", 8),
+    "+": Operator("+", 9),
+    "-": Operator("-", 9),
+    "*": Operator("*", 10),
+    "/": Operator("quotient", 10),
+    "%": Operator("%", 10),
+    "^": Operator("power", 12, right=True),
 }
 # How each function is written between its arguments.
 INFIX: Mapping[str, tuple[str, Operator]] = {
@@ -174,6 +180,7 @@ INTRINSICS: dict[str, tuple[int | None, Meaning]] = {
     "to_float": (1, _cast(DOUBLE)),
     "contains": (2, _contains),
     "match": (2, _match),
+    "bnot": (1, _renamed("~")),
 }
 
 REFUSED = {

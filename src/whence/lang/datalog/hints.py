@@ -31,16 +31,9 @@ class Problem:
 # The error, its message, its place and a hint.
 Notice: TypeAlias = tuple[type[ParseError] | type[UnsupportedError], str, int, int, str | None]
 
-_STORAGE = "whence chooses how to store a relation; leave it out"
 OTHER_DIRECTIVES = {
-    ".comp": "write the component's rules out, with names of their own",
-    ".init": "write the component's rules out, with names of their own",
     ".functor": "register a Python function with db.function(...) and call it as @f(x)",
-    ".pragma": "options are given to whence.connect(...)",
-    ".plan": "whence orders joins itself",
     ".lattice": "min<x> and max<x> in a rule's head keep the best value of a group",
-    ".override": "write the component's rules out, with names of their own",
-    ".limitsize": "a recursion that does not end stops by itself, with an error",
     ".once": "include the file's text instead",
     ".include": "include the file's text instead",
     ".number_type": "write .type T <: number",
@@ -48,19 +41,6 @@ OTHER_DIRECTIVES = {
 }
 OTHER_QUALIFIERS = {
     "choice-domain": "min<x> in a rule's head chooses one value of a group",
-    "eqrel": "write the rules of an equivalence: r(y, x) :- r(x, y). and r(x, z) :- r(x, y), r(y, z).",
-    "btree_delete": "rows that others subsume are not removed",
-    "btree": _STORAGE,
-    "brie": _STORAGE,
-    "inline": _STORAGE,
-    "no_inline": _STORAGE,
-    "magic": "leave it out",
-    "no_magic": "leave it out",
-    "override": "write the component's rules out, with names of their own",
-    "overridable": "write the component's rules out, with names of their own",
-    "input": "write .input and the relation's name on a line of its own",
-    "output": "write .output and the relation's name on a line of its own",
-    "printsize": "write .printsize and the relation's name on a line of its own",
 }
 
 _RULE_FORM = "a rule is written head :- body."
@@ -83,7 +63,7 @@ _BEFORE_PLACE = (
     (re.compile(r"<-"), _RULE_FORM),
 )
 _SQL = re.compile(r"(?:\A|[.;\s])(select|create|insert|delete|update|drop|with|alter|merge)\Z", re.IGNORECASE)
-_BITS = frozenset(("band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor", "bnot", "lnot"))
+_BITS = frozenset(("land", "lor", "lxor", "bnot", "lnot"))
 _QUALIFIER = re.compile(r"\b(bag|key|partition|ttl|window|property)\s*(?:\([^()]*\)?)?\Z")
 _AGGREGATED = re.compile(r"[^.;{}\n]*:\s*\{")
 

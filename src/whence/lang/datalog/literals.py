@@ -117,8 +117,8 @@ def check_depth(term: Term) -> None:
 
 
 def integer(token: str, span: Span, *, negative: bool = False) -> Constant:
-    """INT where it fits, else BIGINT."""
-    digits = token.lower()
+    """INT where it fits, else BIGINT. The u of an unsigned number says nothing more."""
+    digits = token.lower().removesuffix("u")
     base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
     value = int(digits[2:] if base != 10 else digits, base) if len(digits) <= LONGEST_LITERAL else 2**64
     if negative:

@@ -21,6 +21,7 @@ _WORDS = {
     "COMMA": "','",
     "SEMICOLON": "';'",
     "_IF": "':-'",
+    "_ARROW": "'->'",
     "DOT": "'.'",
     "_COLON": "':'",
     "EQUALS": "'='",

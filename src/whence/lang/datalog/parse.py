@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
@@ -12,8 +12,10 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedInput
 
 from whence.lang.datalog import syntax
+from whence.lang.datalog.adjustments import with_souffle_words
 from whence.lang.datalog.auxiliary import Alternatives, Auxiliaries
 from whence.lang.datalog.bodies import Bodies
+from whence.lang.datalog.components import without_components
 from whence.lang.datalog.literals import Places, check_characters
 from whence.lang.datalog.mistakes import mistake, refusal
 from whence.lang.datalog.schema import Schemas, Types
@@ -24,10 +26,13 @@ from whence.model.span import SourceText
 from whence.model.types import BY_NAME
 
 
-def parse_datalog(text: str, name: str = "<rules>") -> Program:
-    """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text."""
+def parse_datalog(text: str, name: str = "<rules>", elsewhere: Collection[str] = ()) -> Program:
+    """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text.
+
+    What stands `elsewhere`, relations of a database, is no function even if there is one of its name.
+    """
     with _collector_paused():
-        return _program(SourceText(name, text, is_datalog=True))
+        return _program(SourceText(name, text, is_datalog=True), frozenset(elsewhere))
 
 
 @contextmanager
@@ -42,9 +47,9 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _program(source: SourceText) -> Program:
-    statements = _read(source)
+def _program(source: SourceText, elsewhere: frozenset[str]) -> Program:
     places = Places(source)
+    statements = without_components(read_statements(source), places)
     types = Types(places, (each for each in statements if isinstance(each, syntax.Alias)))
     schemas = Schemas(places, types)
     relations = [
@@ -59,16 +64,23 @@ def _program(source: SourceText) -> Program:
     clauses = [each for each in statements if isinstance(each, syntax.Clause)]
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
-    rules = _rules(clauses, places, types, frozenset(known))
-    return Program(tuple(relations), tuple(rules), tuple(directives))
+    rules = lowered_rules(clauses, places, types, frozenset(known), elsewhere)
+    return with_souffle_words(Program(tuple(relations), tuple(rules), tuple(directives)), statements, places)
 
 
-def _rules(clauses: Iterable[syntax.Clause], places: Places, types: Types, relations: frozenset[str]) -> Sequence[Rule]:
+def lowered_rules(
+    clauses: Iterable[syntax.Clause],
+    places: Places,
+    types: Types,
+    relations: frozenset[str],
+    elsewhere: frozenset[str] = frozenset(),
+) -> Sequence[Rule]:
+    """The rules that clauses stand for."""
     auxiliaries = Auxiliaries(relations)
     for clause in clauses:
         span = places.span(clause)
         text = span.text
-        bodies = Bodies(places, types, relations, text.__contains__)
+        bodies = Bodies(places, types, relations, text.__contains__, elsewhere)
         alternatives: Alternatives = ((),) if clause.body is None else bodies.alternatives(clause.body, clause)
         for head in clause.heads:
             terms = tuple([bodies.terms.term(argument, 0) for argument in head.arguments])
@@ -79,10 +91,11 @@ def _rules(clauses: Iterable[syntax.Clause], places: Places, types: Types, relat
     return auxiliaries.take_rules()
 
 
-def _read(source: SourceText) -> list[syntax.Statement]:
+def read_statements(source: SourceText, start: str = "start") -> list[syntax.Statement]:
+    """The nodes of a text: a program, or `mappings`."""
     check_characters(source)
     try:
-        statements: list[syntax.Statement] = _parser().parse(source.text)  # type: ignore[assignment]
+        statements: list[syntax.Statement] = _parser().parse(source.text, start)  # type: ignore[assignment]
     except UnsupportedWordError as refused:
         raise refusal(refused.token, source) from None
     except UnexpectedInput as unexpected:
@@ -94,7 +107,8 @@ def _read(source: SourceText) -> list[syntax.Statement]:
 def _parser() -> Lark:
     grammar = files("whence.lang.datalog").joinpath("grammar.lark").read_text(encoding="utf-8")
     grammar = grammar.replace("TYPE_NAMES", "|".join([*BY_NAME, "DECIMAL"]))
-    return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder())
+    starts = ["start", "mappings"]
+    return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder(), start=starts)
 
 
 class UnsupportedWordError(Exception):
@@ -114,11 +128,19 @@ class Builder(Transformer[Token, Any]):
     def _listed(self, parts: list[Any]) -> list[Any]:
         return parts
 
-    start = heads = head_arguments = formula = conjunction = arguments = names = columns = parameters = _listed
+    start = mappings = heads = head_arguments = formula = conjunction = arguments = names = columns = parameters = (
+        _listed
+    )
+    sort_keys = _listed
 
     def clause(self, parts: list[Any]) -> syntax.Clause:
-        heads, body, dot = parts
+        heads, body, dot, _ = parts
         return syntax.Clause(heads[0].start, last(dot), heads, body)
+
+    def mapping(self, parts: list[Any]) -> syntax.Clause:
+        """A clause with its body first."""
+        body, heads, dot = parts
+        return syntax.Clause(first(body[0][0]), last(dot), heads, body)
 
     def head(self, parts: list[Any]) -> syntax.HeadNode:
         minus, name, arguments, close = parts
@@ -128,6 +150,23 @@ class Builder(Transformer[Token, Any]):
         function, *distinct, argument, _ = parts
         counts_all = isinstance(argument, Token) and argument.type == "STAR"
         return syntax.HeadAggregateNode(*_extent(parts), function, any(distinct), None if counts_all else argument)
+
+    def head_window(self, parts: list[Any]) -> syntax.HeadWindowNode:
+        _, partition, order, *more, _, call = parts
+        return syntax.HeadWindowNode(*_extent(parts), partition or [], order or [], more, call)
+
+    def head_unnest(self, parts: list[Any]) -> syntax.HeadUnnestNode:
+        _, outer, call = parts
+        return syntax.HeadUnnestNode(*_extent(parts), outer is not None, call)
+
+    def sort_key(self, parts: list[Any]) -> syntax.SortNode:
+        there = [part for part in parts if part is not None]
+        return syntax.SortNode(*_extent(there), there[0], there[1:])
+
+    def window_part(self, parts: list[Any]) -> syntax.WindowPart:
+        word, start, _, end = parts
+        bounds = (None if isinstance(b, Token) and b.type == "STAR" else b for b in (start, end))
+        return syntax.WindowPart(*_extent(parts), word, *bounds)
 
     def connected(self, parts: list[Node]) -> syntax.Connected:
         return syntax.Connected(*_extent(parts), parts)
@@ -207,6 +246,26 @@ class Builder(Transformer[Token, Any]):
     def array_type(self, parts: list[Any]) -> syntax.TypeName:
         name, element, _ = parts
         return syntax.TypeName(*_extent(parts), name, [], element)
+
+    def pragma(self, parts: list[Any]) -> syntax.Pragma:
+        return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])
+
+    def component(self, parts: list[Any]) -> syntax.Component:
+        _, *rest, close = parts
+        kinds = [part for part in rest if isinstance(part, syntax.ComponentType)]
+        inside = [part for part in rest if part is not None and not isinstance(part, syntax.ComponentType)]
+        return syntax.Component(first(parts[0]), last(close), kinds[0], kinds[1:], inside)
+
+    def component_type(self, parts: list[Any]) -> syntax.ComponentType:
+        name, *types = [part for part in parts if part is not None]
+        types = [part for part in types if isinstance(part, syntax.TypeName)]
+        return syntax.ComponentType(first(name), last(types[-1] if types else name), name, types)
+
+    def init(self, parts: list[Any]) -> syntax.Instance:
+        return syntax.Instance(*_extent(parts), parts[1], parts[-1])
+
+    def override(self, parts: list[Any]) -> syntax.Override:
+        return syntax.Override(*_extent(parts), parts[1])
 
     def directive(self, parts: list[Any]) -> syntax.DirectiveNode:
         word, *targets = parts

@@ -88,7 +88,8 @@ class Types:
 
     def _add(self, alias: syntax.Alias) -> None:
         name, span = self._places.name(alias.name), self._places.span(alias.name)
-        if name.upper() in BUILT_IN or name.upper() == "ARRAY":
+        # Others than Soufflé's own names a program may take for itself, as Soufflé lets it.
+        if name in (*_SOUFFLE, *BY_NAME, "DECIMAL", "ARRAY"):
             raise DuplicateNameError(f"the type {name!r} is built in", span=span)
         if name in self._aliases:
             before = self._places.span(self._aliases[name].name)

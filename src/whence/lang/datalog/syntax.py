@@ -114,6 +114,41 @@ class HeadAggregateNode(SyntaxNode):
 
 
 @dataclass(slots=True)
+class SortNode(SyntaxNode):
+    """`x desc nulls last`, with the words that are there."""
+
+    term: Node
+    words: list[Token]
+
+
+@dataclass(slots=True)
+class WindowPart(SyntaxNode):
+    """`rows -1 to 0`, `within 1 to 10`; `*` has no bound."""
+
+    word: Token
+    start_bound: Node | None
+    end_bound: Node | None
+
+
+@dataclass(slots=True)
+class HeadWindowNode(SyntaxNode):
+    """`over {g; x desc; rows -1 to 0} sum(x)`."""
+
+    partition: list[Node]
+    order: list[SortNode]
+    parts: list[WindowPart]
+    call: CallNode
+
+
+@dataclass(slots=True)
+class HeadUnnestNode(SyntaxNode):
+    """`each element(a)`, `each outer position(a)`."""
+
+    outer: bool
+    call: CallNode
+
+
+@dataclass(slots=True)
 class ComparisonNode(SyntaxNode):
     left: Node
     op: Token
@@ -192,7 +227,42 @@ class DirectiveNode(SyntaxNode):
     targets: list[Target]
 
 
-Statement: TypeAlias = Clause | Declaration | Alias | DirectiveNode
+@dataclass(slots=True)
+class Pragma(SyntaxNode):
+    word: Token
+
+
+@dataclass(slots=True)
+class ComponentType(SyntaxNode):
+    """`Name<T, U>`: a component with its parameters, or with types for them."""
+
+    name: Token
+    types: list[TypeName]
+
+
+@dataclass(slots=True)
+class Instance(SyntaxNode):
+    """`.init name = component`."""
+
+    name: Token
+    component: ComponentType
+
+
+@dataclass(slots=True)
+class Override(SyntaxNode):
+    """`.override name` in a component: the rules that its bases have for the relation do not count."""
+
+    name: Token
+
+
+@dataclass(slots=True)
+class Component(SyntaxNode):
+    kind: ComponentType
+    bases: list[ComponentType]
+    statements: list[Statement]
+
+
+Statement: TypeAlias = Clause | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
 
 
 def first(node: Node) -> int:

@@ -14,7 +14,21 @@ from whence.lang.datalog.literals import Places, check_depth, deeper
 from whence.lang.datalog.schema import BUILT_IN, Types
 from whence.lang.datalog.syntax import Formula, Node
 from whence.model.span import Span
-from whence.model.terms import AGGREGATES, Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard
+from whence.model.terms import (
+    AGGREGATES,
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Frame,
+    Skolem,
+    SortKey,
+    Term,
+    Unnest,
+    Variable,
+    Wildcard,
+    Window,
+)
 from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value
 
 _SIGNS = ("OPERATOR", "STAR", "MINUS")
@@ -81,6 +95,10 @@ class TermBuilder:
                 return self._ascribed(node, nesting)
             case syntax.HeadAggregateNode():
                 return self._head_aggregate(node, nesting)
+            case syntax.HeadWindowNode():
+                return self._head_window(node, nesting)
+            case syntax.HeadUnnestNode(outer=outer, call=syntax.CallNode(name=name, arguments=[array])):
+                return Unnest(str(name), self._term(array, nesting), outer, span=self._places.span(node))
             case syntax.AggregateNode():
                 return self.aggregate(node, self._fresh_variable(node), nesting)
         return self._truth(node, nesting)
@@ -216,6 +234,42 @@ class TermBuilder:
                 raise ParseError(f"{function} needs something to work on", span=span, hint="only count<*> takes a '*'")
             return Aggregate(function, None, span=span)
         return Aggregate(function, self._term(node.argument, deeper(nesting, span)), node.distinct, span=span)
+
+    def _head_window(self, node: syntax.HeadWindowNode, nesting: int) -> Window:
+        span = self._places.span(node)
+        nesting = deeper(nesting, span)
+        order = []
+        for key in node.order:
+            words = " ".join(str(word) for word in key.words)
+            descending = words.startswith("desc")
+            nulls_last = words.endswith("last") or (descending and not words.endswith("first"))
+            order.append(SortKey(self._term(key.term, nesting), descending, nulls_last))
+        frame: Frame | None = None
+        within: tuple[int, int | None] | None = None
+        for part in node.parts:
+            start, end = (self._bound(each, nesting) for each in (part.start_bound, part.end_bound))
+            if str(part.word) != "within":
+                frame = Frame(str(part.word), start, end)
+            else:
+                first, last = (None if b is None or type(b.value) is not int else b.value for b in (start, end))
+                within = (first or 1, last)
+        return Window(
+            self._function(node.call.name),
+            tuple(self._term(each, nesting) for each in node.call.arguments),
+            tuple(self._term(each, nesting) for each in node.partition),
+            tuple(order),
+            frame,
+            within,
+            span=span,
+        )
+
+    def _bound(self, node: Node | None, nesting: int) -> Constant | None:
+        if node is None:
+            return None
+        bound = self._term(node, nesting)
+        if isinstance(bound, Constant):
+            return bound
+        raise ParseError("a window begins and ends at a number, or at *", span=self._places.span(node))
 
     def _aggregate_function(self, name: Token) -> str:
         function = self._function(name)

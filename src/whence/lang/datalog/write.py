@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from whence.functions.builtin import BUILTINS
-from whence.lang.datalog.functions import COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED
+from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, duration_text
-from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard, fold
+from whence.model.terms import (
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Skolem,
+    SortKey,
+    Term,
+    Unnest,
+    Variable,
+    Wildcard,
+    Window,
+    fold,
+)
 from whence.model.types.strings import datalog_string
 
 LINE_LENGTH = 100
 # What is weaker than a sum stands in parentheses, except directly within parentheses.
-SUM = 5
-_WHOLE = 9
+SUM = COMPARING + 1
+_WHOLE = ARITHMETIC["^"].strength + 1
 
 _PLAIN = re.compile(r"(?:[^\W\d]|\?)[\w?$]*")
 # Words that the grammar or the dialect takes for something else in one place or another.
@@ -35,6 +48,11 @@ def to_datalog(program: Program) -> str:
         [writer.rule(rule) for rule in program.rules],
     )
     return "\n".join("".join(f"{line}\n" for line in section) for section in sections if section)
+
+
+def rule_text(rule: Rule) -> str:
+    """One rule, on one line as long as it fits there."""
+    return _Rules(Program(rules=(rule,)), elsewhere=rule.reads).rule(rule)
 
 
 def _declaration(relation: Relation) -> str:
@@ -70,8 +88,8 @@ def _directive(directive: Directive) -> str:
 class _Rules:
     """Writes rules so that each name is read again as what it is: a relation's or a function's."""
 
-    def __init__(self, program: Program) -> None:
-        self._relations = {relation.name for relation in program.relations}
+    def __init__(self, program: Program, elsewhere: Iterable[str] = ()) -> None:
+        self._relations = {*elsewhere, *(relation.name for relation in program.relations)}
         self._relations.update(directive.relation for directive in program.directives)
         self._relations.update(rule.head.relation for rule in program.rules)
 
@@ -179,6 +197,10 @@ def _written(term: Term, arguments: Sequence[_Written]) -> _Written:
             return _Written(f"#{name_word(function)}({_listed(arguments)})")
         case Aggregate():
             return _Written(_aggregate(term, arguments))
+        case Unnest(part=part, outer=outer):
+            return _Written(f"each {'outer ' if outer else ''}{part}({arguments[0].at_least()})")
+        case Window():
+            return _Written(_window(term, arguments))
         case Call():
             return _operation(term, arguments) or _Written(_call(term, arguments))
 
@@ -227,6 +249,26 @@ def _aggregate(term: Aggregate, arguments: Sequence[_Written]) -> str:
         # A minus after the word would be taken for a difference.
         argument = f"distinct ({argument})" if argument.startswith("-") else f"distinct {argument}"
     return f"{term.function}<{argument}>"
+
+
+def _window(term: Window, inside: Sequence[_Written]) -> str:
+    arguments, keys = inside[: len(term.arguments)], inside[len(term.arguments) :]
+    partition, order = keys[: len(term.partition)], keys[len(term.partition) :]
+    sorted_by = ", ".join(f"{key.at_least()}{_direction(by)}" for key, by in zip(order, term.order, strict=True))
+    parts = [_listed(partition), sorted_by]
+    if term.frame is not None:
+        start, end = ("*" if b is None else term_text(b) for b in (term.frame.start, term.frame.end))
+        parts.append(f"{term.frame.unit} {start} to {end}")
+    if term.within is not None:
+        first, last = term.within
+        parts.append(f"within {first} to {'*' if last is None else last}")
+    return f"over {{{'; '.join(parts)}}} {name_word(term.function)}({_listed(arguments)})"
+
+
+def _direction(key: SortKey) -> str:
+    """NULL is first in an order, and last in one that is turned round, unless it says otherwise."""
+    nulls = "" if key.nulls_last is key.descending else f" nulls {'last' if key.nulls_last else 'first'}"
+    return f"{' desc' if key.descending else ''}{nulls}"
 
 
 def _listed(arguments: Sequence[_Written]) -> str:

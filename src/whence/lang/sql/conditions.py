@@ -9,9 +9,11 @@ from sqlglot import exp
 from whence.errors import TypeMismatchError
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
-from whence.lang.sql.expressions import COMPARISONS, never_true, row, translate
+from whence.lang.sql.coercion import coerced
+from whence.lang.sql.expressions import COMPARISONS, row, translate
 from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.lowering import Lowering
+from whence.lang.sql.special_forms import never_true
 from whence.model import types
 from whence.model.terms import Call, Term
 
@@ -22,6 +24,22 @@ def add_condition(lowering: Lowering, block: Block, node: exp.Expr, clause: str)
         raise never_true(clause, lowering.span(node))
     for part in conjuncts(node, lambda part: block.known(part) is not None):
         _add(lowering, block, part)
+
+
+def _as_exists(node: exp.Expr) -> exp.Select:
+    """`x > ANY (query)`: a row of the query of which it is true; `x > ALL (query)`: one of which it is not."""
+    query = node.expression.this
+    inner = query.this if isinstance(query, exp.Subquery) else query
+    alias = exp.TableAlias(this=exp.to_identifier("$quantified"), columns=[exp.to_identifier("$value")])
+    compared = type(node)(this=node.this.copy(), expression=exp.column("$value", table="$quantified"))
+    if isinstance(node.expression, exp.All):
+        known = exp.Anonymous(this="coalesce", expressions=[compared, exp.Boolean(this=False)])
+        compared = exp.Not(this=known)
+    return (
+        exp.Select(expressions=[exp.Literal.number(1)])
+        .from_(exp.Subquery(this=inner.copy(), alias=alias), copy=False)
+        .where(compared, copy=False)
+    )
 
 
 def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
@@ -45,10 +63,18 @@ def _add(lowering: Lowering, block: Block, node: exp.Expr) -> None:
         case exp.In() if node.args.get("query") is not None:
             subqueries.member(lowering, block, row(lowering, block, node.this), node.args["query"], span)
             return
+        case exp.Binary() if isinstance(node.expression, exp.All | exp.Any) and isinstance(node, COMPARISONS):
+            quantified = _as_exists(node)
+            is_all = isinstance(node.expression, exp.All)
+            subqueries.exists(lowering, block, quantified, span, negated=is_all)
+            return
         case exp.EQ() | exp.NullSafeEQ():
             left = translate(lowering, block, node.this, strict=isinstance(node, exp.EQ))
             right = translate(lowering, block, node.expression, strict=isinstance(node, exp.EQ))
-            lowering.typed(Call("=", (left, right), span=span), block)
+            equation = coerced(Call("=", (left, right), span=span), block.environment(), lowering.signatures)
+            lowering.typed(equation, block)
+            assert isinstance(equation, Call)
+            left, right = equation.arguments
             join = block.equate if isinstance(node, exp.EQ) else block.identify
             join(left, right, span)
             return

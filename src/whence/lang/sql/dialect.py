@@ -40,12 +40,14 @@ MAX_STATEMENT_TOKENS = 20_000
 _OPEN = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
 _CLOSE = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
 
-_SUPPORTED = "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, DROP, INSERT, UPDATE, DELETE, MERGE, TRUNCATE"
+_SUPPORTED = (
+    "supported: CREATE TABLE, CREATE [MATERIALIZED] VIEW, ALTER TABLE, DROP, INSERT, UPDATE, DELETE, MERGE, TRUNCATE"
+)
 _INSTEAD = {
     "MERGE": "write MERGE INTO name USING source ON condition WHEN MATCHED THEN ...",
     "REPLACE": "use MERGE INTO, or INSERT OVERWRITE",
     "TRUNCATE": "write TRUNCATE TABLE name",
-    "ALTER": "DROP it, and CREATE it with what is to change",
+    "ALTER": "write ALTER TABLE name ADD | DROP | RENAME COLUMN ..., or CREATE OR REPLACE VIEW",
     "REFRESH": "leave it out: views follow their tables at once",
     "FUNCTION": "register a Python function with db.function(...)",
 }

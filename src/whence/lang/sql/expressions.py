@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from sqlglot import exp
 
-from whence.errors import ArityError, TypeMismatchError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.errors import ArityError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.functions.builtin import BUILTINS
 from whence.lang.sql import subqueries
 from whence.lang.sql.block import Block
+from whence.lang.sql.coercion import coerced
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
 from whence.lang.sql.grammar import DIALECT, Plus
 from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
+from whence.lang.sql.shorthand import shorthand, unit_call
+from whence.lang.sql.special_forms import PARTS, SPECIAL_FORMS, negate
 from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Call, Constant, Term
+from whence.model.terms import Call, Constant, Term, Variable
 
 BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+",
@@ -39,6 +41,9 @@ BINARY: dict[type[exp.Expr], str] = {
     exp.Or: "or",
     exp.DPipe: "concat",
     exp.RegexpLike: "rlike",
+    exp.BitwiseAnd: "&",
+    exp.BitwiseOr: "|",
+    exp.BitwiseXor: "^",
 }
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -48,6 +53,13 @@ _STRICT = (*COMPARISONS, *_ARITHMETIC, exp.Neg, Plus, exp.Paren, exp.Cast)
 
 def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool = False) -> Term:
     """The term for an expression. `strict`: the row is lost anyway where this value is NULL."""
+    term = _translated(lowering, block, node, strict=strict)
+    if isinstance(term, Variable | Constant):
+        return term
+    return coerced(term, block.environment(), lowering.signatures)
+
+
+def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool) -> Term:
     known = block.known(node)
     if known is not None:
         return known
@@ -57,10 +69,10 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
     if type(node) in _REFUSED:
         raise unsupported(node, span)
     if not isinstance(node, exp.Query):
-        refuse_extras(lowering, node, "this", "expression", "expressions", *_PARTS.get(type(node), ()))
+        refuse_extras(lowering, node, "this", "expression", "expressions", *PARTS.get(type(node), ()))
 
     def sub(child: exp.Expr) -> Term:
-        return translate(lowering, block, child, strict=strict)
+        return _translated(lowering, block, child, strict=strict)
 
     match node:
         case exp.Paren():
@@ -103,8 +115,8 @@ def translate(lowering: Lowering, block: Block, node: exp.Expr, *, strict: bool 
             return subqueries.exists_mark(lowering, block, node.this, span)
         case exp.In() if node.args.get("query") is not None:
             return subqueries.in_mark(lowering, block, row(lowering, block, node.this), node.args["query"], span)
-        case exp.Func() | exp.Condition() | exp.Predicate() if type(node) in _SPECIAL:
-            return _SPECIAL[type(node)](node, sub, span)
+        case exp.Func() | exp.Condition() | exp.Predicate() if type(node) in SPECIAL_FORMS:
+            return SPECIAL_FORMS[type(node)](node, sub, span)
     raise unsupported(node, span)
 
 
@@ -129,13 +141,6 @@ def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | Non
     raise UnknownNameError(f"unknown column {name!r}", span=span, hint=hint)
 
 
-def negate(term: Term, span: Span | None) -> Term:
-    match term:
-        case Call(function="isnull"):
-            return Call("isnotnull", term.arguments, span=span)
-    return Call("not", (term,), span=span)
-
-
 def add_interval(term: Term, months: int, days: int, micros: int, span: Span | None) -> Term:
     amounts = (Constant(months, types.INT), Constant(days, types.INT), Constant(micros, types.BIGINT))
     return Call("add_interval", (term, *amounts), span=span)
@@ -147,11 +152,10 @@ def _is_number(node: exp.Expr) -> bool:
 
 
 def _cast(term: Term, node: exp.Expr, span: Span | None) -> Term:
+    kind = to_type(node.args["to"], span)
     if isinstance(node, exp.TryCast):
-        raise UnsupportedError(
-            "TRY_CAST is not supported", span=span, hint="use CAST, which refuses what it cannot convert"
-        )
-    return cast(term, to_type(node.args["to"], span), span)
+        return Call("try_cast", (term, Constant(None, kind)), span=span)
+    return cast(term, kind, span)
 
 
 def _function(
@@ -168,9 +172,16 @@ def _function(
         raise refusal
     if any(isinstance(a, exp.Star | exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes neither * nor DISTINCT", span=span)
-    arguments = tuple(sub(a) for a in node.expressions)
+    if lowered in _WITH_UNIT and len(node.expressions) == 3 and lowered not in lowering.signatures:
+        unit, *rest = node.expressions
+        return unit_call(name, unit, [sub(a) for a in rest], span)
+    is_operator = lowered in _OPERATORS
+    arguments = tuple(not_literal(sub(a)) if is_operator and not _is_number(a) else sub(a) for a in node.expressions)
     if lowered in lowering.signatures:
         return Call(lowered, arguments, span=span)
+    meant = shorthand(name, arguments, span)
+    if meant is not None:
+        return meant
     builtin = builtin_name(name)
     if builtin is None:
         known = [*BUILTINS, *lowering.signatures, *AGGREGATE_SYNONYMS]
@@ -184,9 +195,14 @@ def _function(
     return Call(builtin, arguments, span=span)
 
 
+# Functions that are operators by another name: see not_literal.
+_OPERATORS = ("pmod", "mod", "try_add", "try_subtract", "try_multiply", "try_divide", "try_mod")
+# Functions whose first argument of three is the name of a unit.
+_WITH_UNIT = ("timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff", "timediff")
+
 # What is refused, by a name that people know it by, and what to do instead.
 _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
-    exp.Window: ("a window function (OVER)", "join with a GROUP BY of the same rows"),
+    exp.Window: ("a window function (OVER) in this place", "it belongs in SELECT, QUALIFY or ORDER BY"),
     exp.All: ("ALL (subquery)", "compare with (SELECT max(...) ...) or (SELECT min(...) ...)"),
     exp.Any: ("ANY (subquery)", "use EXISTS or IN"),
     exp.Tuple: ("a row of values in this place", None),
@@ -195,7 +211,6 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
         "an index or array in brackets",
         "use array(...), and element_at(array, position), which counts from 1",
     ),
-    exp.Bracket: ("an index in brackets", "use element_at(array, position), which counts from 1"),
     exp.Placeholder: ("a parameter", "write the value itself; rows of values go in with db.insert(...)"),
     exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),
     exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
@@ -213,148 +228,3 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
 def unsupported(node: exp.Expr, span: Span | None) -> UnsupportedError:
     name, hint = _REFUSED.get(type(node), (node.sql(DIALECT).split("(")[0].strip()[:40] or node.key.upper(), None))
     return UnsupportedError(f"{name} is not supported", span=span, hint=hint)
-
-
-# The parts of a node that its translation reads; whatever else is there is refused.
-_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
-    exp.Between: ("low", "high"),
-    exp.In: ("query",),
-    exp.Like: ("negate",),
-    exp.ILike: ("negate",),
-    exp.Case: ("ifs", "default"),
-    exp.If: ("true", "false"),
-    exp.Substring: ("start", "length"),
-    exp.Trim: ("position", "expression"),
-    exp.StrPosition: ("substr",),
-    exp.Cast: ("to",),
-    exp.TryCast: ("to", "safe"),
-    exp.Column: ("table", "db"),
-    exp.Literal: ("is_string",),
-    exp.Div: ("typed", "safe"),
-}
-
-# Expressions that sqlglot has a form of its own for
-
-Sub = Callable[[exp.Expr], Term]
-
-
-def _between(node: Any, sub: Sub, span: Span | None) -> Term:
-    value = sub(node.this)
-    low = Call(">=", (value, sub(node.args["low"])), span=span)
-    high = Call("<=", (value, sub(node.args["high"])), span=span)
-    return Call("and", (low, high), span=span)
-
-
-def _in_list(node: Any, sub: Sub, span: Span | None) -> Term:
-    return Call("in", (sub(node.this), *(sub(e) for e in node.expressions)), span=span)
-
-
-def _is(node: Any, sub: Sub, span: Span | None) -> Term:
-    if isinstance(node.expression, exp.Null):
-        return Call("isnull", (sub(node.this),), span=span)
-    if not isinstance(node.expression, exp.Boolean):
-        raise UnsupportedError(
-            "IS takes NULL, TRUE, FALSE or DISTINCT FROM", span=span, hint="compare with = or <=> instead"
-        )
-    return Call("<=>", (sub(node.this), sub(node.expression)), span=span)
-
-
-def _like(node: Any, sub: Sub, span: Span | None, *escape: Term) -> Term:
-    sides = [sub(node.this), sub(node.expression)]
-    if isinstance(node, exp.ILike):
-        sides = [Call("lower", (side,), span=side.span) for side in sides]
-    term = Call("like", (*sides, *escape), span=span)
-    return negate(term, span) if node.args.get("negate") else term
-
-
-def _escape(node: Any, sub: Sub, span: Span | None) -> Term:
-    if not isinstance(node.this, exp.Like | exp.ILike):
-        raise UnsupportedError("ESCAPE belongs to LIKE", span=span)
-    return _like(node.this, sub, span, sub(node.expression))
-
-
-def _case(node: Any, sub: Sub, span: Span | None) -> Term:
-    default = node.args.get("default")
-    result = sub(default) if default is not None else Constant(None, types.NULL, span=span)
-    for branch in reversed(node.args["ifs"]):
-        test = sub(branch.this)
-        if node.this is not None:
-            test = Call("=", (sub(node.this), test), span=span)
-        elif isinstance(branch.this.unnest(), exp.Null):
-            raise never_true("WHEN", test.span or span)
-        result = Call("if", (test, sub(branch.args["true"]), result), span=span)
-    return result
-
-
-def never_true(where: str, span: Span | None) -> TypeMismatchError:
-    """The refusal of a NULL that stands for a whole condition."""
-    return TypeMismatchError(f"{where} needs a condition, and NULL is never TRUE", span=span)
-
-
-def _if(node: Any, sub: Sub, span: Span | None) -> Term:
-    otherwise = node.args.get("false")
-    last = sub(otherwise) if otherwise is not None else Constant(None, types.NULL, span=span)
-    return Call("if", (sub(node.this), sub(node.args["true"]), last), span=span)
-
-
-# The fields of EXTRACT by all their names.
-_EXTRACTED = {
-    name: function
-    for function, names in {
-        "year": "year years y yr yrs",
-        "quarter": "quarter qtr",
-        "month": "month months mon mons",
-        "day": "day days d",
-        "dayofweek": "dayofweek dow",
-        "hour": "hour hours h hr hrs",
-        "minute": "minute minutes m min mins",
-        "extract_second": "second seconds s sec secs",
-    }.items()
-    for name in names.split()
-}
-
-
-def _extract(node: Any, sub: Sub, span: Span | None) -> Term:
-    name = _EXTRACTED.get(node.this.name.lower())
-    if name is None or not isinstance(node.this, exp.Var | exp.Identifier | exp.Column):
-        raise UnsupportedError(
-            f"EXTRACT({node.this.name} ...) is not supported", span=span, hint="use YEAR, MONTH, DAY, HOUR, ..."
-        )
-    return Call(name, (sub(node.expression),), span=span)
-
-
-def _rounded(node: Any, sub: Sub, span: Span | None) -> Term:
-    return Call("floor" if isinstance(node, exp.Floor) else "ceil", (sub(node.this),), span=span)
-
-
-def _substring(node: Any, sub: Sub, span: Span | None) -> Term:
-    parts = [node.this, node.args.get("start"), node.args.get("length")]
-    return Call("substring", tuple(sub(p) for p in parts if p is not None), span=span)
-
-
-def _trim(node: Any, sub: Sub, span: Span | None) -> Term:
-    name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get((node.args.get("position") or "").upper(), "trim")
-    characters = () if node.expression is None else (sub(node.expression),)
-    return Call(name, (*characters, sub(node.this)), span=span)
-
-
-def _position(node: Any, sub: Sub, span: Span | None) -> Term:
-    return Call("locate", (sub(node.args["substr"]), sub(node.this)), span=span)
-
-
-_SPECIAL: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
-    exp.Between: _between,
-    exp.In: _in_list,
-    exp.Is: _is,
-    exp.Like: _like,
-    exp.ILike: _like,
-    exp.Escape: _escape,
-    exp.Case: _case,
-    exp.If: _if,
-    exp.Extract: _extract,
-    exp.Floor: _rounded,
-    exp.Ceil: _rounded,
-    exp.Substring: _substring,
-    exp.Trim: _trim,
-    exp.StrPosition: _position,
-}

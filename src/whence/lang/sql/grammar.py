@@ -35,6 +35,7 @@ _NAMES = {
 }
 
 
+_BIT_OPERATORS = (TokenType.PIPE, TokenType.CARET, TokenType.AMP)
 _PARAMETER = "whence_parameter"
 
 
@@ -69,11 +70,32 @@ class OperatorParser(SparkParser):
 
     def _parse_bitwise(self) -> exp.Expr | None:
         """A value, comparisons included: what stands on either side of BETWEEN, LIKE and the like."""
-        this = super()._parse_bitwise()
+        this = self._parse_bits()
         while self._match_set(self.COMPARISON):
             kind, comments = self.COMPARISON[self._prev.token_type], self._prev_comments
-            this = self._build_predicate(kind, this, super()._parse_bitwise(), comments=comments)
+            this = self._build_predicate(kind, this, self._parse_bits(), comments=comments)
         return this
+
+    def _parse_bits(self, level: int = 0) -> exp.Expr | None:
+        """| binds less than ^, ^ less than &, and & less than the shifts."""
+        if level == len(_BIT_OPERATORS):
+            return self._parse_shift()
+        this = self._parse_bits(level + 1)
+        while self._match(_BIT_OPERATORS[level]):
+            kind = self.BITWISE[_BIT_OPERATORS[level]]
+            this = self.expression(kind(this=this, expression=self._parse_bits(level + 1)))
+        return this
+
+    def _parse_shift(self) -> exp.Expr | None:
+        this = self._parse_term()
+        while True:
+            together = self._curr.end + 1 == self._next.start
+            if together and self._match_pair(TokenType.LT, TokenType.LT):
+                this = self.expression(exp.BitwiseLeftShift(this=this, expression=self._parse_term()))
+            elif together and self._match_pair(TokenType.GT, TokenType.GT):
+                this = self.expression(exp.BitwiseRightShift(this=this, expression=self._parse_term()))
+            else:
+                return this
 
     def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
         """A value and at most one of BETWEEN, IN, LIKE, IS after it."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from whence.errors import ArityError, UnknownNameError, UnsupportedError
 from whence.lang.sql.block import Block, find_column
-from whence.lang.sql.expressions import never_true, translate
+from whence.lang.sql.expressions import translate
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS
 from whence.lang.sql.lowering import Lowering
+from whence.lang.sql.special_forms import never_true
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
@@ -22,7 +23,10 @@ def aggregate_calls(node: exp.Expr) -> list[exp.Expr]:
     todo = [node]
     while todo:
         here = todo.pop()
-        if isinstance(here, exp.Query | exp.Window):
+        if isinstance(here, exp.Query):
+            continue
+        if isinstance(here, exp.Window):
+            todo.extend(reversed(list(_inside_window(here))))
             continue
         inner = here.this if isinstance(here, exp.Filter) else here
         if isinstance(inner, exp.Anonymous) and str(inner.this).lower() in AGGREGATE_SYNONYMS:
@@ -30,6 +34,24 @@ def aggregate_calls(node: exp.Expr) -> list[exp.Expr]:
         else:
             todo.extend(reversed(list(here.iter_expressions())))
     return found
+
+
+def _inside_window(node: exp.Window) -> Iterator[exp.Expr]:
+    """What a window function is taken of, and its window: these may be aggregates of groups, and it is none."""
+    call = node.this
+    while isinstance(call, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        if isinstance(call, exp.Filter):
+            yield call.expression
+        call = call.this
+    yield from call.iter_expressions()
+    yield from (part for name, part in _parts(node) if name != "this")
+
+
+def _parts(node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+    for name, value in node.args.items():
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, exp.Expr):
+                yield name, each
 
 
 def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
@@ -59,7 +81,7 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
             )
         argument = None if condition is None else Constant(1, types.INT)
     else:
-        if aggregate_calls(arguments[0]):
+        if aggregate_calls(arguments[0]) and not isinstance(block, Grouped):
             raise UnsupportedError(
                 "an aggregate inside an aggregate is not supported", span=span, hint="use a subquery in FROM"
             )

@@ -14,7 +14,10 @@ from sqlglot import exp
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.lang.sql.block import Block, ColumnEntry, find_column
 from whence.lang.sql.conditions import add_condition
-from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
+from whence.lang.sql.explode import Generator, add_elements
+from whence.lang.sql.lowering import HIDDEN_LEVEL, Lowered, Lowering, Output, QueryDraft
+from whence.lang.sql.pivots import without_pivots
+from whence.lang.sql.ranges import is_range, range_values
 from whence.lang.sql.subqueries import semi_join
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable
@@ -32,10 +35,13 @@ def add_from(lowering: Lowering, block: Block, select: exp.Select) -> None:
     start = select.args.get("from_")
     if start is None:
         return
-    _Reader(lowering, _needed(select)).add(block, start.this, select.args.get("joins") or [])
+    reader = _Reader(lowering, needed_columns(select))
+    reader.add(block, start.this, select.args.get("joins") or [])
+    for lateral in select.args.get("laterals") or ():
+        reader.add_lateral(block, lateral)
 
 
-def _needed(select: exp.Select) -> set[str] | None:
+def needed_columns(select: exp.Select) -> set[str] | None:
     """The column names that occur anywhere in the SELECT; None where a * asks for all."""
     names: set[str] = set()
     for node in select.walk():
@@ -67,6 +73,16 @@ class _Reader:
         span = self.lowering.span(node)
         inner = node.this if isinstance(node, exp.Subquery) else None
         match node:
+            case exp.Table() | exp.Subquery() if node.args.get("pivots"):
+                self.add_source(block, without_pivots(self.lowering, node, lambda each: self._columns(block, each)))
+                for join in node.args.get("joins") or ():
+                    self.add_join(block, join)
+            case exp.Table() if (generator := Generator.of(node.this)) is not None and not block.scope:
+                self.add_elements(block, generator, node, outer=False)
+            case exp.Table() if is_range(node):
+                self.add_source(block, range_values(self.lowering, node))
+            case exp.Lateral():
+                self.add_lateral(block, node)
             case exp.Table() if not isinstance(node.this, exp.Identifier) or not node.name:
                 what = f"{node.this.name}(...)" if isinstance(node.this, exp.Anonymous) else "this"
                 raise UnsupportedError(
@@ -93,11 +109,44 @@ class _Reader:
                     lowered = self.lowering.complete(drafts[0], hint, drafts[0].when_empty)
                 else:
                     lowered = self.lowering.emit(self.lowering.fresh_name(hint), drafts, distinct=distinct, span=span)
+                    self.lowering.note_single(lowered, drafts)
                 self.add_scope(block, self._pass_through(around, lowered), node.alias or None, node, span)
                 for join in node.args.get("joins") or ():
                     self.add_join(block, join)
             case _:
                 raise UnsupportedError(f"{node.key.upper()} in FROM is not supported", span=span)
+
+    def _columns(self, block: Block, source: exp.Expr) -> list[str]:
+        """What a source has; nothing of it stays."""
+        before, sibling = self.lowering.mark(), block.sibling()
+        _Reader(self.lowering, None).add_source(sibling, source)
+        self.lowering.back_to(before)
+        return [entry.column for entry in sibling.scope]
+
+    def add_lateral(self, block: Block, node: exp.Lateral) -> None:
+        """What is computed for each row that the block has so far: elements of an array, or a query."""
+        generator = Generator.of(node.this)
+        if generator is not None:
+            self.add_elements(block, generator, node, outer=bool(node.args.get("outer")))
+            return
+        span = self.lowering.span(node)
+        if not isinstance(node.this, exp.Subquery):
+            raise UnsupportedError("LATERAL takes a query, or explode and the like", span=span)
+        drafts, distinct = self.lowering.parts(self.lowering, node.this.this, block)
+        if len(drafts) == 1 and drafts[0].block.free:
+            lowered = self.lowering.complete(drafts[0], "lateral", drafts[0].when_empty)
+        else:
+            lowered = self.lowering.emit(self.lowering.fresh_name("lateral"), drafts, distinct=distinct, span=span)
+        alias = node.args.get("alias") or node.this.args.get("alias")
+        named = alias.this.name if alias is not None and alias.this is not None else None
+        self.add_scope(block, lowered, named, node if node.args.get("alias") else node.this, span)
+
+    def add_elements(self, block: Block, generator: Generator, node: exp.Expr, *, outer: bool) -> None:
+        alias = node.args.get("alias")
+        given = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
+        table = alias.this.name if alias is not None and alias.this is not None else None
+        names = generator.names(self.lowering, given, self.lowering.span(node))
+        add_elements(self.lowering, block, generator, table, names, self.needed, outer=outer)
 
     def _pass_through(self, around: Block, lowered: Lowered) -> Lowered:
         """What the derived table took from outside, in terms of the block that it stands in."""
@@ -107,14 +156,14 @@ class _Reader:
     def add_scope(self, block: Block, lowered: Lowered, alias: str | None, node: exp.Expr, span: Span | None) -> None:
         if alias and any((e.table or "").lower() == alias.lower() for e in block.scope):
             raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
-        names = [c.name for c in lowered.columns]
+        names = [c.name for c in lowered.columns if c.name != HIDDEN_LEVEL]
         alias_node = node.args.get("alias")
         renamed = (
             [i.name for i in alias_node.args.get("columns") or ()] if isinstance(alias_node, exp.TableAlias) else []
         )
         if renamed and len(renamed) != len(names):
             raise UnknownNameError(f"{alias!r} has {len(names)} columns, not {len(renamed)}", span=span)
-        terms = self.lowering.read_in_place(block, lowered, span)
+        terms = self.lowering.read_in_place(block, lowered, span)[len(lowered.columns) - len(names) :]
         block.scope.extend(ColumnEntry(alias, name, term) for name, term in zip(renamed or names, terms, strict=True))
 
     # Joins
@@ -133,6 +182,13 @@ class _Reader:
             )
         if join.args.get("using") == []:
             raise UnsupportedError("USING needs a column", span=span, hint="a join of all pairs is a CROSS JOIN")
+        if isinstance(join.this, exp.Lateral):
+            if side or kind not in ("", "INNER", "CROSS") or join.args.get("using") or join.method:
+                raise UnsupportedError("an outer JOIN LATERAL is not supported", span=span, hint="use JOIN LATERAL")
+            self.add_lateral(block, join.this)
+            if join.args.get("on") is not None:
+                add_condition(lowering, block, join.args["on"], "ON")
+            return
         right = block.sibling()
         self.add_source(right, join.this)
         left_names, right_names = ({e.table.lower() for e in side.scope if e.table} for side in (block, right))

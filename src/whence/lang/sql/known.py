@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from whence.errors import DuplicateNameError, UnknownNameError, did_you_mean
-from whence.model.program import Catalog, CreateTable, CreateView, Drop, Statement
+from whence.model.program import AlterTable, Catalog, CreateTable, CreateView, Drop, Statement
 from whence.model.schema import Relation, is_auxiliary, owner
 from whence.model.span import Span
 
@@ -43,6 +45,10 @@ class KnownRelations:
                 if not self._taken(name, statement.if_not_exists, place, replace=statement.replace):
                     for relation in definition.relations:
                         self._add(relation, is_view=True)
+            case AlterTable(relation=name, columns=columns):
+                table = self.find(name)
+                assert table is not None
+                self._changed[name.lower()] = replace(table, columns=tuple(each.column for each in columns))
             case Drop():
                 self._drop(statement)
 

@@ -27,9 +27,8 @@ _REFUSED = {
     if kind.refusal is not None
     for key, name in kind.refusal.names.items()
 }
-# Suffixes of literals, and of those of types that are not there.
+# Suffixes of literals.
 _SUFFIXES = {kind.suffix: kind for kind in TYPES if isinstance(kind, IntegerType)}
-_NO_TYPE = {"S": "SMALLINT", "Y": "TINYINT", "F": "FLOAT"}
 
 
 def to_type(kind: exp.DataType, span: Span | None) -> Type:
@@ -103,14 +102,17 @@ def to_constant(literal: exp.Literal, span: Span | None, *, negative: bool = Fal
         return Constant(text, types.STRING, span=span)
     number = re.sub(r"[a-zA-Z]+$", "", text)
     suffix = text[len(number) :].upper()
-    if suffix in _NO_TYPE and suffix not in _SUFFIXES:
-        raise UnsupportedError(f"the type {_NO_TYPE[suffix]} is not supported, which {text} is of", span=span)
     if negative:
         number = f"-{number}"
     if suffix in _SUFFIXES and (suffix or number.removeprefix("-").isdecimal()):
         return integer(int(number), span, _SUFFIXES[suffix])
     if suffix == "BD":
         return decimal(Decimal(number), span)
+    if suffix == "F":
+        value = types.REAL.from_literal(number)
+        if value is None:
+            raise TypeMismatchError(f"{number} is too large for a FLOAT", span=span)
+        return Constant(value, types.REAL, span=span)
     if suffix == "D" or "e" in number.lower():
         value = float(number)
         if value in (float("inf"), float("-inf")):

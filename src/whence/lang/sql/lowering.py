@@ -20,6 +20,9 @@ from whence.model.span import SourceText, Span
 from whence.model.terms import Aggregate, Cast, Constant, Term, Variable, Wildcard
 from whence.model.types import INT, NULL
 
+# A column that queries do not see.
+HIDDEN_LEVEL = f"{AUXILIARY_MARK}level"
+
 
 @dataclass(frozen=True)
 class Output:
@@ -94,6 +97,13 @@ class Lowering:
     made: dict[str, Relation] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
+    # Auxiliary relations that have at most one row.
+    single: set[str] = field(default_factory=set)
+
+    def note_single(self, lowered: Lowered, drafts: Sequence[QueryDraft]) -> None:
+        """Remember that a relation has at most one row, if the query that it was made from has."""
+        if len(drafts) == 1 and drafts[0].single and not lowered.free:
+            self.single.add(lowered.relation.name)
 
     def span(self, node: exp.Expr | None) -> Span | None:
         return span_of(node, self.source)

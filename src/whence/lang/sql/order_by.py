@@ -20,7 +20,10 @@ def check_rows(
 ) -> None:
     """A SELECT without groups is ordered by its columns and by those of its tables, unless DISTINCT merges these."""
     for node in _keys(lowering, orders, len(items)):
-        _check(lowering, block, _written_out(node, items))
+        meant = written_out(node, items)
+        # Windows are checked where they are computed.
+        if meant.find(exp.Window) is None:
+            _check(lowering, block, meant)
         if distinct and node not in [item.unalias() for item in items]:
             _check_named(lowering, node, items)
 
@@ -34,7 +37,9 @@ def check_groups(
 ) -> None:
     """A grouped SELECT is ordered by its columns, its groups, and aggregates of any kind."""
     for node in _keys(lowering, orders, len(items)):
-        meant = _written_out(node, items)
+        meant = written_out(node, items)
+        if meant.find(exp.Window) is not None:
+            continue
         after = Grouped(block)
         aggregates = [to_aggregate(lowering, block, call) for call in aggregate_calls(meant)]
         after.learn(
@@ -71,7 +76,7 @@ def _keys(lowering: Lowering, orders: Sequence[exp.Order], width: int) -> list[e
     return keys
 
 
-def _written_out(node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
+def written_out(node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
     """With what an alias of the select list stands for in its place."""
     aliases = {item.alias.lower(): item.unalias() for item in items if isinstance(item, exp.Alias)}
 
@@ -81,6 +86,34 @@ def _written_out(node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
         return part
 
     return node.copy().transform(meant, copy=False)
+
+
+def with_aliases(node: exp.Expr, items: Sequence[exp.Expr], block: Block) -> exp.Expr:
+    """With what aliases of the select list stand for, where no column is called so."""
+    here = {entry.column.lower() for entry in block.scope}
+    used = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
+    aliased = [item for item in items if isinstance(item, exp.Alias) and item.alias.lower() in used - here]
+    return written_out(node, aliased) if aliased else node
+
+
+def in_having(node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
+    """With what aliases of aggregates stand for: HAVING looks at the groups, and then at the columns of tables."""
+    aliases = {i.alias.lower(): i.unalias() for i in items if isinstance(i, exp.Alias) and aggregate_calls(i)}
+
+    def meant(part: exp.Expr) -> exp.Expr:
+        if isinstance(part, exp.Query) or aggregate_calls(part) == [part]:
+            return part
+        if isinstance(part, exp.Column):
+            found = aliases.get(part.name.lower()) if not part.table else None
+            return part if found is None else found.copy()
+        for name, value in list(part.args.items()):
+            if isinstance(value, exp.Expr):
+                part.set(name, meant(value))
+            elif isinstance(value, list):
+                part.set(name, [meant(each) if isinstance(each, exp.Expr) else each for each in value])
+        return part
+
+    return meant(node.copy()) if aliases else node
 
 
 def _check(lowering: Lowering, block: Block, node: exp.Expr) -> None:

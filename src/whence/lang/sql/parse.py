@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from whence.errors import Hint, NextStep, UnsupportedError
+from whence.lang.sql.aggregates import expand_aggregates
+from whence.lang.sql.alter import alter_table
 from whence.lang.sql.dialect import first_word, room_to_descend, statements, unknown_statement
 from whence.lang.sql.insert import insert
 from whence.lang.sql.known import KnownRelations
@@ -12,10 +14,11 @@ from whence.lang.sql.merge import merge
 from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
+from whence.lang.sql.table_as_query import create_table_as
 from whence.lang.sql.tables import create_table, table_name
 from whence.lang.sql.update import delete, truncate, update
 from whence.lang.sql.views import create_view
-from whence.model.program import Catalog, Drop, Statement
+from whence.model.program import Catalog, CreateView, Drop, Statement
 from whence.model.span import SourceText, Span
 
 
@@ -32,19 +35,37 @@ def parse_sql(text: str, catalog: Catalog, name: str = "<sql>", parameters: obje
         with room_to_descend(span):
             binding.put_into(tree, source)
             refuse_unread(tree, source)
-            statement = _statement(tree, known, source, span)
+            statement = _statement(expand_aggregates(tree, source), known, source, span)
         known.apply(statement)
         found.append(statement)
     binding.check_used()
     return tuple(found)
 
 
+def view_at(source: SourceText, place: int, catalog: Catalog) -> CreateView | None:
+    """The CREATE VIEW statement around a place of a text, read again over other relations.
+
+    None where there is none, or one that was given parameters.
+    """
+    for tree, span in statements(source):
+        if span.start <= place < span.end and isinstance(tree, exp.Create) and tree.args.get("kind") == "VIEW":
+            if tree.find(exp.Placeholder, exp.Parameter) is not None:
+                return None
+            with room_to_descend(span):
+                return create_view(tree, KnownRelations(catalog), source, span)
+    return None
+
+
 def _statement(tree: exp.Expr, known: KnownRelations, source: SourceText, span: Span) -> Statement:
     match tree:
+        case exp.Create(kind="TABLE", expression=exp.Query()):
+            return create_table_as(tree, known, source, span)
         case exp.Create(kind="TABLE"):
             return create_table(tree, source, span)
         case exp.Create(kind="VIEW"):
             return create_view(tree, known, source, span)
+        case exp.Alter(kind="TABLE"):
+            return alter_table(tree, known, source, span)
         case exp.Drop(kind="TABLE" | "VIEW"):
             return _drop(tree, source, span)
         case exp.Insert():

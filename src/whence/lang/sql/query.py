@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import ArityError, DuplicateNameError, Hint, NextStep, TypeMismatchError, UnsupportedError
+from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnsupportedError
 from whence.functions.types import Typed, common_type
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
+from whence.lang.sql.grouping_sets import by_sets
+from whence.lang.sql.limits import Tail
 from whence.lang.sql.literals import cast
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.lang.sql.order_by import check_outputs
 from whence.lang.sql.recursion import lower_recursive
 from whence.lang.sql.select import draft_select
+from whence.lang.sql.windows import numbered_copies
 from whence.model.rules import Atom
 from whence.model.terms import Variable
 
@@ -37,7 +40,13 @@ def raw_parts(
     lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
 ) -> list[tuple[exp.Expr, QueryDraft]]:
     """The branches of a recursive query, each with its text; aggregates are left as they are."""
-    inner, inside, orders = _enter(lowering, query, outer, ctes)
+    inner, inside, orders, tails = _enter(lowering, query, outer, ctes)
+    if tails:
+        raise UnsupportedError(
+            "LIMIT is not supported in a recursion",
+            span=lowering.span(tails[0].node),
+            hint="limit what is read from it",
+        )
     if not isinstance(inner, exp.Union):
         return [(inner, d) for d in _parts(lowering, query, outer, ctes, distinct=True, top=True)]
     branches = [p for side in (inner.this, inner.expression) for p in raw_parts(lowering, side, outer, inside)]
@@ -49,13 +58,32 @@ def _parts(
     lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str], *, distinct: bool, top: bool
 ) -> list[QueryDraft]:
     """`distinct`: duplicates go later anyway. `top`: the only part, which may stay aggregated or distinct."""
-    query, ctes, orders = _enter(lowering, query, outer, ctes)
+    query, ctes, orders, tails = _enter(lowering, query, outer, ctes)
+    if tails:
+        # All rows count that are there before some are left out.
+        distinct, top = False, True
+    sets = by_sets(lowering, query) if isinstance(query, exp.Select) else None
+    if sets is not None:
+        query = sets
     if isinstance(query, exp.Select):
-        draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes), orders)
+        own = tails.pop() if tails and tails[-1].node.parent is query else None
+        draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes), orders, own)
+        draft = _shortened(lowering, draft, tails)
         return [draft if top or (distinct and not draft.aggregated) else _plain(lowering, draft, keep=distinct)]
     drafts = _combined(lowering, query, outer, ctes, distinct=distinct, top=top)
     check_outputs(lowering, orders, drafts[0])
-    return drafts
+    if not tails:
+        return drafts
+    is_distinct = _is_distinct(query)
+    whole = drafts[0] if len(drafts) == 1 else lowering.join_parts(drafts, is_distinct, "union")
+    return [_shortened(lowering, whole, tails)]
+
+
+def _shortened(lowering: Lowering, draft: QueryDraft, tails: Sequence[Tail]) -> QueryDraft:
+    """The draft with the rows that LIMIT and OFFSET leave, the innermost first."""
+    for tail in reversed(tails):
+        draft = tail.applied_outside(lowering, _plain(lowering, draft, keep=True))
+    return draft
 
 
 def _combined(
@@ -81,19 +109,22 @@ def _combined(
 
 def _enter(
     lowering: Lowering, query: exp.Expr, outer: Block, ctes: Mapping[str, str]
-) -> tuple[exp.Expr, Mapping[str, str], list[exp.Order]]:
-    """Past parentheses and WITH, with what each ORDER BY on the way says."""
+) -> tuple[exp.Expr, Mapping[str, str], list[exp.Order], list[Tail]]:
+    """Past parentheses and WITH, with what each ORDER BY on the way says, and those with LIMIT apart from others."""
     orders: list[exp.Order] = []
+    tails: list[Tail] = []
     while True:
         with_ = query.args.get("with_")
         if with_ is not None:
             ctes = lower_with(lowering, with_, ctes, outer)
-        _refuse_limit(lowering, query)
-        if (order := query.args.get("order")) is not None:
+        tail = Tail.of(lowering, query)
+        if tail is not None:
+            tails.append(tail)
+        elif (order := query.args.get("order")) is not None:
             lowering.notices.append(f"ORDER BY in {lowering.view!r} is ignored: a view has no order")
             orders.append(order)
         if not isinstance(query, exp.Subquery | exp.Paren):
-            return query, ctes, orders
+            return query, ctes, orders, tails
         if query.args.get("alias") is not None or query.args.get("joins"):
             raise UnsupportedError(
                 "a query in this place has neither an alias nor joins",
@@ -101,19 +132,6 @@ def _enter(
                 hint="write SELECT ... FROM (...) AS name",
             )
         query = query.this
-
-
-def _refuse_limit(lowering: Lowering, query: exp.Expr) -> None:
-    limit = query.args.get("limit")
-    if limit is not None:
-        raise UnsupportedError(
-            "LIMIT is not supported in a view",
-            span=lowering.span(limit),
-            hint=Hint(
-                "rows beyond the limit would have to come back as others leave; use {} on the view",
-                (NextStep("query", "db.query(...)"),),
-            ),
-        )
 
 
 def _is_distinct(query: exp.Expr) -> bool:
@@ -134,12 +152,15 @@ def _plain(lowering: Lowering, draft: QueryDraft, *, keep: bool = False) -> Quer
 def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes: Mapping[str, str]) -> QueryDraft:
     """INTERSECT keeps the left rows that stand on the right as well, EXCEPT those that do not; NULL equals NULL."""
     name, span = query.key.upper(), lowering.span(query)
-    if not query.args.get("distinct"):
-        raise UnsupportedError(f"{name} ALL is not supported", span=span, hint=f"use {name}, which removes duplicates")
-    lefts = _parts(lowering, query.this, outer, ctes, distinct=True, top=False)
-    left = lefts[0] if len(lefts) == 1 else lowering.join_parts(lefts, distinct=True, hint="union")
-    rights = _parts(lowering, query.expression, outer, ctes, distinct=True, top=False)
-    right = lowering.emit(lowering.fresh_name(name.lower()), rights, distinct=True, span=span)
+    is_set = bool(query.args.get("distinct"))
+    lefts = _parts(lowering, query.this, outer, ctes, distinct=is_set, top=False)
+    left = lefts[0] if len(lefts) == 1 else lowering.join_parts(lefts, distinct=is_set, hint="union")
+    rights = _parts(lowering, query.expression, outer, ctes, distinct=is_set, top=False)
+    right = lowering.emit(lowering.fresh_name(name.lower()), rights, distinct=is_set, span=span)
+    width = len(left.outputs)
+    if not is_set and width == len(right.columns):
+        # Copies have numbers, so that as many of them meet as there are on both sides.
+        left, right = _with_numbers(lowering, left, right, name)
     if len(left.outputs) != len(right.columns):
         raise ArityError(
             f"{name} needs the same number of columns on both sides: {len(left.outputs)} and {len(right.columns)}",
@@ -156,7 +177,21 @@ def _difference(lowering: Lowering, query: exp.SetOperation, outer: Block, ctes:
     else:
         for output, term in zip(outputs, lowering.read(block, right, span), strict=True):
             block.identify(term, output.term, span)
-    return QueryDraft(block, outputs, distinct=True, span=left.span)
+    return QueryDraft(block, outputs[:width], distinct=is_set, span=left.span)
+
+
+def _with_numbers(lowering: Lowering, left: QueryDraft, right: Lowered, name: str) -> tuple[QueryDraft, Lowered]:
+    """Both sides of an EXCEPT ALL or INTERSECT ALL with a number behind each row, from 1 for its first copy."""
+    outputs = [
+        _aligned(lowering, left.block, o, Typed(c.type, c.nullable), name)
+        for o, c in zip(left.outputs, right.columns, strict=True)
+    ]
+    rows = lowering.emit(lowering.fresh_name("rows"), [replace(left, outputs=outputs)], distinct=False, span=left.span)
+    numbered = numbered_copies(lowering, rows)
+    block = left.block.sibling()
+    *terms, number = lowering.read(block, numbered, left.span)
+    named = [replace(o, term=t) for o, t in zip(outputs, terms, strict=True)]
+    return QueryDraft(block, [*named, Output("copy", number, given=False)]), numbered_copies(lowering, right)
 
 
 def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, name: str) -> Output:
@@ -206,6 +241,8 @@ def lower_cte(lowering: Lowering, cte: exp.CTE, ctes: Mapping[str, str], outer: 
     drafts, distinct = draft_parts(lowering, cte.this, apart)
     names = [c.name for c in cte.args["alias"].args.get("columns") or ()]
     drafts[0] = drafts[0].renamed(names, lowering.span(cte.args["alias"]))
-    return lowering.emit(
+    lowered = lowering.emit(
         lowering.fresh_name(cte.alias), drafts, distinct=distinct, span=lowering.span(cte.args["alias"])
     )
+    lowering.note_single(lowered, drafts)
+    return lowered

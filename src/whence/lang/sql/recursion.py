@@ -1,8 +1,8 @@
 """WITH RECURSIVE: common table expressions that read themselves or each other.
 
-A recursive relation is a set: it is written with UNION, and its rules are its branches. Where the branches that
-recurse aggregate with min or max, the aggregate ranges over all branches together: `path(x, y, min<c>)` is the
-cheapest of the direct links and of the longer paths. Its other columns are then the groups.
+Written with UNION, a recursive relation is a set, and its rules are its branches; `levels` has UNION ALL. Where the
+branches that recurse aggregate with min or max, the aggregate ranges over all branches together: `path(x, y, min<c>)`
+is the cheapest of the direct links and of the longer paths. Its other columns are then the groups.
 
 The branches that do not recurse give the columns their types, as in Spark, and the others have to fit them.
 """
@@ -19,14 +19,15 @@ from whence.errors import StratificationError, TypeMismatchError, UnsupportedErr
 from whence.functions.types import fits, infer
 from whence.lang.sql.block import Block
 from whence.lang.sql.finish import reaches
+from whence.lang.sql.levels import LeveledCte, is_union_all
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
+from whence.lang.sql.recursion_types import RawParts, tables_of
 from whence.model import types
 from whence.model.schema import Column, Relation
 from whence.model.span import Span
 from whence.model.terms import Aggregate
 
 LowerPlain: TypeAlias = Callable[[Lowering, exp.CTE, Mapping[str, str], Block], Lowered]
-RawParts: TypeAlias = Callable[[Lowering, exp.Expr, Block, Mapping[str, str]], list[tuple[exp.Expr, QueryDraft]]]
 
 
 def lower_recursive(
@@ -34,11 +35,13 @@ def lower_recursive(
 ) -> Mapping[str, str]:
     """Every expression of the WITH as a relation, those that depend on each other together."""
     members = {cte.alias.lower(): cte for cte in with_.expressions}
-    reads = {name: [n for n in members if n in _tables(cte.this)] for name, cte in members.items()}
+    reads = {name: [n for n in members if n in tables_of(cte.this)] for name, cte in members.items()}
     for group in _groups(reads):
         if len(group) == 1 and group[0] not in reads[group[0]]:
             cte = members[group[0]]
             ctes = {**ctes, cte.alias.lower(): plain(lowering, cte, ctes, outer).relation.name}
+        elif len(group) == 1 and is_union_all(members[group[0]].this):
+            ctes = LeveledCte(lowering, members[group[0]], outer, raw).lower(ctes)
         else:
             ctes = _Group(lowering, [members[n] for n in group], outer, raw).lower(ctes)
     return ctes
@@ -138,7 +141,7 @@ class _Group:
         while isinstance(first, exp.SetOperation | exp.Subquery | exp.Paren):
             first = first.this
         before = self.lowering.mark()
-        if _tables(first) & self.aliases:
+        if tables_of(first) & self.aliases:
             raise UnsupportedError(
                 f"the columns of {cte.alias!r} cannot be told from its first branch, which is recursive",
                 span=self.lowering.span(cte.args["alias"]),
@@ -154,7 +157,7 @@ class _Group:
         if isinstance(query, exp.Union):
             if not query.args.get("distinct"):
                 raise UnsupportedError(
-                    "UNION ALL in a recursive query is not supported",
+                    "UNION ALL in queries that read each other is not supported",
                     span=self.lowering.span(query.expression),
                     hint="use UNION: the recursion then ends when nothing new comes, on cycles too",
                 )
@@ -172,7 +175,7 @@ class _Group:
                 )
 
     def _merge_aggregates(self, branches: list[tuple[exp.Expr, QueryDraft]]) -> list[QueryDraft]:
-        recursive = [d for query, d in branches if _tables(query) & self.aliases and d.aggregated]
+        recursive = [d for query, d in branches if tables_of(query) & self.aliases and d.aggregated]
         if not recursive:
             return [self.lowering.project(d, "grouped") if d.aggregated else d for _, d in branches]
         functions = {
@@ -228,9 +231,9 @@ def _renamed(lowering: Lowering, cte: exp.CTE, draft: QueryDraft) -> QueryDraft:
 def _without_readers(query: exp.Expr, names: set[str]) -> exp.Expr | None:
     """The query without those branches that read one of the names, or None where every branch does."""
     if not isinstance(query, exp.Union | exp.Subquery | exp.Paren):
-        return None if _tables(query) & names else query
+        return None if tables_of(query) & names else query
     with_ = query.args.get("with_")
-    inner = {cte.alias.lower(): _tables(cte.this) for cte in with_.expressions} if with_ else {}
+    inner = {cte.alias.lower(): tables_of(cte.this) for cte in with_.expressions} if with_ else {}
     names = names | {alias for alias in inner if reaches(inner, alias, names)}
     sides = [query.this, query.expression] if isinstance(query, exp.Union) else [query.this]
     kept = [side for side in (_without_readers(side, names) for side in sides) if side is not None]
@@ -244,10 +247,6 @@ def _without_readers(query: exp.Expr, names: set[str]) -> exp.Expr | None:
     for place, side in zip(("this", "expression"), kept, strict=False):
         whole.set(place, side.copy())
     return whole
-
-
-def _tables(query: exp.Expr) -> set[str]:
-    return {table.name.lower() for table in query.find_all(exp.Table)}
 
 
 def _optional(query: exp.Expr) -> Iterator[tuple[str, exp.Table]]:

@@ -12,7 +12,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
 from whence.model.span import SourceText, Span
 
-_QUERY = "this expression with_ order limit"
+_QUERY = "this expression with_ order limit offset"
 # What is read of each kind of node, beside the expressions, which say so themselves. The parser may set more.
 _READ: dict[type[exp.Expr], str] = {
     exp.Create: "this kind expression exists properties replace",
@@ -41,25 +41,42 @@ _READ: dict[type[exp.Expr], str] = {
     exp.Whens: "expressions",
     exp.When: "matched source condition then",
     exp.TruncateTable: "expressions partition",
-    exp.Update: "this expressions where",
+    exp.Update: "this expressions from_ where",
     exp.With: "expressions recursive",
     exp.CTE: "this alias",
     exp.TableAlias: "this columns",
-    exp.Select: "expressions from_ joins where group having distinct with_ order limit",
+    exp.Select: (
+        "expressions from_ joins where group having qualify windows laterals distinct hint with_ order limit offset"
+    ),
+    exp.Lateral: "this view outer alias ordinality",
+    exp.Window: "this partition_by order spec alias over",
+    exp.WindowSpec: "kind start start_side end end_side exclude",
+    exp.Qualify: "this",
+    exp.Limit: "expression",
+    exp.Offset: "expression",
     exp.Union: f"{_QUERY} distinct",
     exp.Intersect: f"{_QUERY} distinct",
     exp.Except: f"{_QUERY} distinct",
-    exp.Subquery: "this alias with_ joins order limit",
-    exp.Values: "expressions alias order limit",
+    exp.Subquery: "this alias with_ joins order limit offset pivots",
+    exp.Pivot: (
+        "expressions fields unpivot include_nulls alias columns default_on_null identify_pivot_strings "
+        "prefixed_pivot_columns pivot_column_naming value_columns_first"
+    ),
+    exp.PivotAlias: "this alias",
+    exp.Values: "expressions alias order limit offset",
     exp.From: "this",
-    exp.Table: "this alias joins",
+    exp.Table: "this alias joins pivots",
     exp.Join: "this on using side kind method",
     exp.Where: "this",
-    exp.Group: "expressions",
+    exp.Group: "expressions rollup cube grouping_sets all",
+    exp.Rollup: "expressions",
+    exp.Cube: "expressions",
+    exp.GroupingSets: "expressions",
+    exp.Hint: "expressions",
     exp.Having: "this",
     exp.Order: "expressions",
     exp.Ordered: "this desc nulls_first",
-    exp.Star: "",
+    exp.Star: "except_",
     exp.Alias: "this alias",
     exp.Filter: "this expression",
     exp.Distinct: "expressions",
@@ -88,11 +105,7 @@ _NAMES = {
     "from_": "FROM",
     "group": "GROUP BY",
     "order": "ORDER BY",
-    "windows": "WINDOW",
-    "laterals": "LATERAL VIEW",
     "sample": "TABLESAMPLE",
-    "pivots": "PIVOT",
-    "offset": "OFFSET",
     "when": "time travel",
     "version": "time travel",
     "system_time": "time travel",
@@ -101,11 +114,7 @@ _NAMES = {
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",
-    "rollup": "ROLLUP",
-    "cube": "CUBE",
-    "grouping_sets": "GROUPING SETS",
     "totals": "WITH TOTALS",
-    "all": "GROUP BY ALL",
     "key_expressions": "USING KEY",
     "search": "SEARCH or CYCLE",
     "cycle": "SEARCH or CYCLE",
@@ -113,7 +122,6 @@ _NAMES = {
     "by_name": "BY NAME",
     "field": "IN without parentheses",
     "kind": "SELECT AS STRUCT or VALUE",
-    "hint": "a hint in a comment",
     "hints": "a hint",
     "on": "DISTINCT ON",
     "options": "an option of the key",
@@ -128,21 +136,11 @@ _NAMES = {
     "source": "TABLE in this place",
     "tables": "DELETE without FROM",
 }
-_WINDOW = "join with a GROUP BY of the same rows"
 _NO_ORDER = "a view has no order"
-_UNIONS = "a UNION ALL of several GROUP BY says the same"
 _RECURSION = "the recursion is a set of rows, and ends when nothing new comes"
 _HINTS = {
-    "windows": _WINDOW,
-    "qualify": _WINDOW,
-    "laterals": "keep the elements in a table of their own, with a row for each",
     "sort": _NO_ORDER,
     "cluster": _NO_ORDER,
-    "rollup": _UNIONS,
-    "cube": _UNIONS,
-    "grouping_sets": _UNIONS,
-    "all": "name the columns: GROUP BY a, b",
-    "except_": "name the columns that you want",
     "db": "a database has one list of names; use a plain one",
     "catalog": "a database has one list of names; use a plain one",
     "partition": "write the value into the rows themselves",
@@ -155,10 +153,8 @@ _HINTS = {
     "tables": "write DELETE FROM name WHERE ...",
     "where": "INSERT OVERWRITE replaces all rows; DELETE those that are to go, and INSERT",
     "source": "write SELECT * FROM name",
-    "from_": "use MERGE INTO, or a subquery in SET and WHERE",
     "using": "write WHERE ... IN (SELECT ... FROM ...)",
     "with_": "write it directly before the SELECT that reads it",
-    "hint": "leave it out: the order of joins is found from the data",
 }
 
 

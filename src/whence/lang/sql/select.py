@@ -8,46 +8,66 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import UnknownNameError, UnsupportedError
+from whence.functions.aggregates import of_nothing
 from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
+from whence.lang.sql.explode import with_elements
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.groups import Grouped, aggregate_calls, to_aggregate
-from whence.lang.sql.joins import add_from
+from whence.lang.sql.joins import add_from, needed_columns
+from whence.lang.sql.limits import Later, Tail
 from whence.lang.sql.lowering import Lowering, Output, QueryDraft
-from whence.lang.sql.order_by import check_groups, check_rows
-from whence.model import types
+from whence.lang.sql.order_by import check_groups, check_rows, in_having, with_aliases
+from whence.lang.sql.windows import Windowed, window_nodes
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Constant, Term, Variable, variable_names
 
 
-def draft_select(lowering: Lowering, select: exp.Select, block: Block, orders: Sequence[exp.Order] = ()) -> QueryDraft:
-    """The SELECT's rows and columns, collected in the (new) block."""
+def draft_select(
+    lowering: Lowering, select: exp.Select, block: Block, orders: Sequence[exp.Order] = (), tail: Tail | None = None
+) -> QueryDraft:
+    """The SELECT's rows and columns, collected in the (new) block.
+
+    `orders` are there to be checked; `tail` is the ORDER BY and LIMIT of this SELECT, if it leaves rows out.
+    """
     distinct = select.args.get("distinct")
     span = lowering.span(select)
     block.aliases = frozenset(item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias))
     add_from(lowering, block, select)
+    if select.args.get("hint") is not None:
+        lowering.notices.append(f"hints in {lowering.view!r} are ignored: the order of joins is found from the data")
     where = select.args.get("where")
     if where is not None:
         add_condition(lowering, block, where.this, "WHERE")
+    select = with_elements(lowering, block, select, needed_columns(select))
     having = select.args.get("having")
     group = select.args.get("group")
     items = _items(lowering, select, block)
-    calls = [c for item in (*(i for i, _ in items), having) if item is not None for c in aggregate_calls(item)]
+    nodes = [node for node, _ in items]
+    if having is not None:
+        having.set("this", in_having(with_aliases(having.this, nodes, block), nodes))
+    later = Later(select, [] if tail is None else tail.keys(nodes))
+    calls = [c for item in (*nodes, having, *later.nodes) if item is not None for c in aggregate_calls(item)]
     if not (calls or group is not None or having is not None):
-        outputs = [_output(lowering, block, node, entry, i) for i, (node, entry) in enumerate(items)]
-        check_rows(lowering, orders, block, [node for node, _ in items], distinct=distinct is not None)
-        return QueryDraft(block, outputs, distinct=distinct is not None, span=span, single=_one_row(lowering, block))
-    draft = _draft_groups(lowering, select, block, [node for node, _ in items], calls, orders)
-    return replace(draft, distinct=draft.distinct or distinct is not None, span=span)
+        own = [tail.order] if distinct is not None and tail is not None and tail.order is not None else []
+        check_rows(lowering, [*orders, *own], block, nodes, distinct=distinct is not None)
+        is_single = _one_row(lowering, block)
+        windowed = later.windowed(lowering, block, nodes, [e.term for _, e in items if e is not None])
+        outputs = [_output(lowering, windowed, node, entry, i) for i, (node, entry) in enumerate(items)]
+        draft = QueryDraft(windowed, outputs, distinct=distinct is not None, span=span, single=is_single)
+    else:
+        draft = _draft_groups(lowering, select, block, nodes, calls, orders, later)
+        draft = replace(draft, distinct=draft.distinct or distinct is not None, span=span)
+    return draft if tail is None else tail.applied(lowering, draft, later)
 
 
 def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[exp.Expr, ColumnEntry | None]]:
-    """The select list with every * written out."""
+    """The select list with every * written out, and with what aliases stand for that are used further on in it."""
     items: list[tuple[exp.Expr, ColumnEntry | None]] = []
     for node in select.expressions:
         star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
         if not isinstance(star, exp.Star):
-            items.append((node, None))
+            items.append((with_aliases(node, [each for each, _ in items], block), None))
             continue
         if isinstance(node, exp.Column) and node.args.get("db") is not None:
             raise UnsupportedError(
@@ -62,6 +82,11 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
         if not found:
             what = f"no table is named {table!r} here" if table else "SELECT * needs a FROM"
             raise UnknownNameError(what, span=lowering.span(node))
+        left_out = {each.name.lower(): each for each in star.args.get("except_") or ()}
+        for name, each in left_out.items():
+            if name not in {entry.column.lower() for entry in found}:
+                raise UnknownNameError(f"unknown column {each.name!r}", span=lowering.span(each))
+        found = [entry for entry in found if entry.column.lower() not in left_out]
         items.extend((node, entry) for entry in found)
     return items
 
@@ -69,7 +94,9 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
 def _output(lowering: Lowering, block: Block, node: exp.Expr, entry: ColumnEntry | None, at: int) -> Output:
     span = lowering.span(node)
     if entry is not None:
-        return Output(entry.column, entry.term, span)
+        term = block.column(entry.term) if isinstance(block, Windowed) else entry.term
+        assert term is not None, "it was asked for"
+        return Output(entry.column, term, span)
     inner = node.this if isinstance(node, exp.Alias) else node
     term = translate(lowering, block, inner)
     return _named(node, term, span, at)
@@ -95,6 +122,7 @@ def _draft_groups(
     items: list[exp.Expr],
     calls: list[exp.Expr],
     orders: Sequence[exp.Order],
+    later: Later,
 ) -> QueryDraft:
     if any(isinstance(i, exp.Star) or (isinstance(i, exp.Column) and isinstance(i.this, exp.Star)) for i in items):
         raise UnsupportedError("SELECT * cannot be grouped", span=lowering.span(select), hint="name the columns")
@@ -105,7 +133,8 @@ def _draft_groups(
     if not groups and not aggregates:
         # HAVING alone makes one group of everything.
         aggregates = [Aggregate("count", None)]
-    direct = None if having is not None else _direct(lowering, block, items, groups)
+    is_direct = having is None and not later.nodes and not any(map(window_nodes, items))
+    direct = _direct(lowering, block, items, groups) if is_direct else None
     if direct is not None:
         nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
         # Groups without an aggregate are just the different ones.
@@ -129,12 +158,13 @@ def _draft_groups(
     )
     if having is not None:
         add_condition(lowering, grouped, having.this, "HAVING")
-    outputs = [_output(lowering, grouped, node, None, i) for i, node in enumerate(items)]
+    windowed = later.windowed(lowering, grouped, items, [])
+    outputs = [_output(lowering, windowed, node, None, i) for i, node in enumerate(items)]
     empty: tuple[Term, ...] | None = None
-    if not groups and having is None:
+    if not groups and having is None and windowed is grouped:
         defaults = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
         empty = tuple(_substitute(o.term, defaults, o.span) for o in outputs) if table.free else ()
-    return QueryDraft(grouped, outputs, single=not groups, when_empty=empty)
+    return QueryDraft(windowed, outputs, single=not groups, when_empty=empty)
 
 
 def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]) -> list[Term]:
@@ -142,14 +172,14 @@ def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Se
     if group is None:
         return []
     terms = []
-    for node in group.expressions:
-        if isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets):
-            name = {"groupingsets": "GROUPING SETS"}.get(node.key, node.key.upper())
-            raise UnsupportedError(f"{name} is not supported", span=lowering.span(group))
+    is_all = group.args.get("all") and not group.expressions
+    for node in [i.unalias() for i in items if not aggregate_calls(i)] if is_all else group.expressions:
         meant = _meant(lowering, block, node, items)
         if aggregate_calls(meant):
             raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(meant))
         term = translate(lowering, block, meant)
+        if isinstance(term, Constant) and is_all:
+            continue
         if isinstance(term, Constant):
             raise UnsupportedError("grouping by a constant is not supported", span=lowering.span(meant))
         lowering.typed(term, block)
@@ -203,9 +233,7 @@ def _hint(term: Term, at: int) -> str:
 def _of_nothing(lowering: Lowering, block: Block, term: Term) -> Constant:
     """What an aggregate gives for no rows."""
     assert isinstance(term, Aggregate)
-    if term.function == "count":
-        return Constant(0, types.BIGINT)
-    return Constant(None, lowering.typed(term, block).type)
+    return Constant(of_nothing(term.function), lowering.typed(term, block).type)
 
 
 def _substitute(term: Term, values: Mapping[str, Constant], span: Span | None) -> Term:
@@ -218,11 +246,12 @@ def _substitute(term: Term, values: Mapping[str, Constant], span: Span | None) -
 
 def _one_row(lowering: Lowering, block: Block) -> bool:
     """Whether at most one row can come: nothing is read, or a table's key is fixed by constants or outer values."""
-    if not block.atoms:
+    atoms = [atom for atom in block.atoms if atom.relation not in lowering.single]
+    if not atoms:
         return True
-    if len(block.atoms) != 1:
+    if len(atoms) != 1:
         return False
-    atom = block.atoms[0]
+    atom = atoms[0]
     relation = lowering.relation(atom.relation)
     fixed = block.fixed()
     columns = {

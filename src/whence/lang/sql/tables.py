@@ -42,7 +42,7 @@ def create_table(node: exp.Create, source: SourceText, span: Span) -> CreateTabl
     for part in schema.expressions:
         match part:
             case exp.ColumnDef():
-                column, is_key = _column(part, source)
+                column, is_key = column_of(part, source)
                 _check_new(column, columns)
                 columns.append(column)
                 keys.extend([[part.this]] if is_key else [])
@@ -128,7 +128,8 @@ def table_name(node: exp.Expr, source: SourceText) -> str:
     return node.name
 
 
-def _column(node: exp.ColumnDef, source: SourceText) -> tuple[Column, bool]:
+def column_of(node: exp.ColumnDef, source: SourceText) -> tuple[Column, bool]:
+    """A column as a table declares it, and whether it is the key."""
     span = span_of(node.this, source)
     if node.args.get("kind") is None:
         raise UnsupportedError(f"column {node.name!r} has no type", span=span, hint=f"write {node.name} STRING")

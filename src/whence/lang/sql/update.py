@@ -66,6 +66,7 @@ def update(node: exp.Update, known: KnownRelations, source: SourceText, span: Sp
         rows = exp.Select(
             expressions=change_columns(0, old, new, relation),
             from_=exp.From(this=node.this.copy()),
+            joins=_sources(node),
             where=node.args.get("where"),
         )
         return lower_query("update", rows, known, source)
@@ -74,3 +75,14 @@ def update(node: exp.Update, known: KnownRelations, source: SourceText, span: Sp
     stored = as_stored(start("update", known, source), query, values, relation)
     actions = (RowAction("update", span=place_of_all(node.expressions, source)),)
     return ChangeRows(relation.name, query if stored == values else lowered(stored), actions, span=span)
+
+
+def _sources(node: exp.Update) -> list[exp.Expr]:
+    """What UPDATE ... FROM reads beside the table: WHERE tells which of its rows change which row."""
+    start_ = node.args.get("from_")
+    if start_ is None:
+        return []
+    first = start_.this.copy()
+    joins = first.args.get("joins") or []
+    first.set("joins", None)
+    return [exp.Join(this=first, kind="CROSS"), *(join.copy() for join in joins)]

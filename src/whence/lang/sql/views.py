@@ -14,6 +14,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.query import draft_parts
 from whence.lang.sql.tables import table_name
+from whence.lang.sql.window_bounds import push_bounds
 from whence.model.program import CreateView, Program
 from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.span import SourceText, Span
@@ -25,8 +26,11 @@ def create_view(node: exp.Create, known: KnownRelations, source: SourceText, spa
     """The view's relation and rules, auxiliary ones first."""
     target = node.this.this if isinstance(node.this, exp.Schema) else node.this
     name = table_name(target, source)
-    materialized = False
+    materialized = keeps_derivations = False
     for part in node.args["properties"].expressions if node.args.get("properties") else ():
+        if _keeps_derivations(part):
+            keeps_derivations = True
+            continue
         if not isinstance(part, exp.MaterializedProperty):
             text = "TBLPROPERTIES" if type(part) is exp.Property else part.sql(DIALECT) or part.key
             raise UnsupportedError(
@@ -45,19 +49,27 @@ def create_view(node: exp.Create, known: KnownRelations, source: SourceText, spa
         raise UnsupportedError("OR REPLACE and IF NOT EXISTS exclude each other", span=span_of(target, source))
     lowering = start(name, known, source)
     define(lowering, node.expression, [c.name for c in columns], span_of(target, source))
-    _check_types(lowering)
+    check_types(lowering)
     return CreateView(
         name,
         lowering.program(),
         replace=bool(node.args.get("replace")),
         if_not_exists=bool(node.args.get("exists")),
         materialized=materialized,
+        keeps_derivations=keeps_derivations,
         notices=tuple(dict.fromkeys(lowering.notices)),
         span=span,
     )
 
 
-def _check_types(lowering: Lowering) -> None:
+def _keeps_derivations(part: exp.Expr) -> bool:
+    """Whether it is the property 'derivations' = 'kept'."""
+    if type(part) is not exp.Property or not isinstance(part.this, exp.Expr):
+        return False
+    return part.this.name.lower() == "derivations" and part.args["value"].name.lower() == "kept"
+
+
+def check_types(lowering: Lowering) -> None:
     """A column that is always NULL has no type that could be stored, or that another view could compute with."""
     for relation in lowering.made.values():
         for column in relation.columns:
@@ -83,6 +95,7 @@ def define(lowering: Lowering, query: exp.Expr, columns: list[str], span: Span |
     drafts, distinct = draft_parts(lowering, query, top)
     drafts[0] = drafts[0].renamed(columns, span)
     lowering.emit(lowering.view, drafts, distinct=distinct, span=span)
+    push_bounds(lowering)
     while (copied := _copied(lowering)) is not None:
         _take_place(lowering, copied)
 

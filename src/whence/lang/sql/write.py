@@ -13,6 +13,7 @@ from whence.functions.types import common_type
 from whence.lang.sql.finish import is_recursive
 from whence.lang.sql.write_terms import name_sql, term_sql
 from whence.model.program import (
+    AlterTable,
     Catalog,
     ChangeRows,
     CreateTable,
@@ -68,6 +69,8 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
             return f"{_insert(statement)} {name_sql(name)}\n{_query(query, schemas)}"
         case DeleteWhere(relation=name, query=query):
             return f"DELETE FROM {name_sql(name)}{_delete_condition(query, schemas)}"
+        case AlterTable(relation=name):
+            raise UnsupportedError(f"other columns of {name!r} cannot be written back as SQL")
         case ChangeRows(relation=name):
             raise UnsupportedError(f"a change of rows of {name!r} cannot be written back as SQL")
 

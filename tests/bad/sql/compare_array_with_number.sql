@@ -1,4 +1,4 @@
 CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
 CREATE TABLE node(name STRING PRIMARY KEY, city STRING, built DATE);
 CREATE VIEW v AS
-SELECT src FROM link WHERE dst > 3;
+SELECT src FROM link WHERE array(dst) > 3;

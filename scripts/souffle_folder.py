@@ -1,0 +1,127 @@
+"""How many Soufflé programs of a folder whence runs as they are, and with Soufflé's answers.
+
+    python -m scripts.souffle_folder ~/souffle/tests/evaluation ~/souffle/tests/example --show refused
+
+A program is a folder NAME with NAME.dl, its input in `facts/` below it, and beside it a file RELATION.csv for each
+relation that it writes. Nothing is fetched, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import re
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import whence
+from whence.errors import InternalError
+from whence.model.types import Value
+
+
+def judge(folder: Path) -> tuple[str, str]:
+    """What whence makes of the program, and why that is so."""
+    program = folder / f"{folder.name}.dl"
+    expected = {path.stem: path for path in folder.glob("*.csv")}
+    with whence.connect() as database:
+        try:
+            database.rules(program.read_text(errors="replace"), name=program.name, directory=folder / "facts")
+            known = {name.lower(): name for name in database.catalog().relations}
+            for name, path in expected.items():
+                relation = known.get(name.lower())
+                if relation is None:
+                    return "wrong", f"there is no relation {name}"
+                kinds = [column.type.name for column in database.catalog().relations[relation].columns]
+                ours = sorted("\t".join(map(_shown, row)) for row in database.rows(relation))
+                theirs = sorted(path.read_text(errors="replace").splitlines())
+                if not kinds:
+                    ours = ["()" for _ in ours]
+                if not _same(ours, theirs):
+                    return "wrong", f"{name}: {_first_difference(ours, theirs)}"
+        except InternalError as error:
+            return "crashing", str(error)
+        except whence.WhenceError as error:
+            return "refused", str(error)
+        except RecursionError as error:
+            return "crashing", str(error)
+    return "right", ""
+
+
+def judge_in_time(folder: Path, seconds: float) -> tuple[str, str]:
+    """In a process of its own, which is ended where it takes too long."""
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.get_context("fork").Process(target=lambda: theirs.send(judge(folder)))
+    process.start()
+    try:
+        return ours.recv() if ours.poll(seconds) else ("too slow", f"it takes more than {seconds:g} seconds")
+    except EOFError:
+        return "crashing", "the process ended"
+    finally:
+        process.kill()
+        process.join()
+
+
+def _shown(value: Value) -> str:
+    """A value as Soufflé writes it."""
+    match value:
+        case None:
+            return "nil"
+        case float():
+            return f"{value:.6g}"
+        case tuple():
+            return f"[{', '.join(map(_shown, value))}]"
+    return str(value)
+
+
+def _same(ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    return len(ours) == len(theirs) and all(map(_same_line, ours, theirs))
+
+
+def _same_line(ours: str, theirs: str) -> bool:
+    pairs = list(zip(ours.split("\t"), theirs.split("\t"), strict=False))
+    return ours.count("\t") == theirs.count("\t") and all(a == b or _close(a, b) for a, b in pairs)
+
+
+def _close(ours: str, theirs: str) -> bool:
+    try:
+        return math.isclose(float(ours), float(theirs), rel_tol=1e-5)
+    except ValueError:
+        return False
+
+
+def _first_difference(ours: Sequence[str], theirs: Sequence[str]) -> str:
+    only_ours = sorted(set(ours) - set(theirs))[:3]
+    return f"{len(ours)} rows, not {len(theirs)}; ours {only_ours}, Soufflé's {sorted(set(theirs) - set(ours))[:3]}"
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--show", action="append", default=[], help="a verdict whose reasons are printed whole")
+    parser.add_argument("--seconds", type=float, default=30, help="how long a program may take")
+    parser.add_argument("--only", help="a pattern for names of programs")
+    options = parser.parse_args(arguments)
+    counts: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    for folder in sorted(path for each in options.folders for path in each.iterdir() if path.is_dir()):
+        if not (folder / f"{folder.name}.dl").exists() or (options.only and not re.search(options.only, folder.name)):
+            continue
+        verdict, why = judge_in_time(folder, options.seconds)
+        counts[verdict] += 1
+        if why:
+            reasons[f"{verdict}: {re.sub(r'[0-9]+|“[^”]*”', '…', why.splitlines()[0])[:110]}"] += 1
+        shown = f"\n{why}" if verdict in options.show else ""
+        sys.stdout.write(f"{folder.parent.name}/{folder.name}: {verdict}{shown}\n")
+        sys.stdout.flush()
+    for reason, count in reasons.most_common(80):
+        sys.stdout.write(f"{count:4} {reason}\n")
+    share = 100 * counts["right"] / max(sum(counts.values()), 1)
+    sys.stdout.write(f"{dict(counts)}: {share:.1f} % right\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

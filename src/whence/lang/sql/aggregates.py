@@ -1,0 +1,190 @@
+"""Aggregates that are written with others: bool_and(x) is min(x), stddev(x) a function of collect_list(x).
+
+The tree that was read is changed before anything is looked up, so that they stand wherever an aggregate may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import chain, count
+
+from sqlglot import exp
+
+from whence.errors import ArityError, UnsupportedError
+from whence.lang.sql.positions import span_of
+from whence.model.span import SourceText
+
+Arguments = list[exp.Expr]
+
+
+def expand_aggregates(tree: exp.Expr, source: SourceText) -> exp.Expr:
+    """The tree with those aggregates expanded that others say."""
+    return tree.transform(lambda node: _expanded(node, source), copy=False)
+
+
+def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
+    match node:
+        case exp.WithinGroup(this=exp.Anonymous() as call):
+            made = _within_group(node, call, source)
+        case exp.Filter(this=exp.Anonymous() as call):
+            made = _call(call, lambda inner: exp.Filter(this=inner, expression=node.expression), source)
+        case exp.Anonymous() as call if not isinstance(node.parent, exp.Window | exp.Filter | exp.WithinGroup):
+            made = _call(call, lambda inner: inner, source)
+        case _:
+            return node
+    if made is None:
+        return node
+    if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+        # The column goes by what was written.
+        made = exp.Alias(this=made, alias=exp.to_identifier(_free_name(call.name.lower(), node.parent)))
+    for part in made.walk():
+        if "start" not in part.meta:
+            part.meta.update(node.meta)
+    return made
+
+
+def _free_name(name: str, select: exp.Select) -> str:
+    taken = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
+    return next(free for free in chain([name], (f"{name}_{number}" for number in count(2))) if free not in taken)
+
+
+def _call(
+    call: exp.Anonymous, around: Callable[[exp.Anonymous], exp.Expr], source: SourceText, name: str | None = None
+) -> exp.Expr | None:
+    """What a call stands for. `around` puts the FILTER around the aggregate in it."""
+    lowered = name or str(call.this).lower()
+    arguments = list(call.expressions)
+    distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
+    values = arguments[0].expressions if distinct else arguments
+    if lowered in _RENAMED:
+        _check(lowered, values, 1, call, source)
+        if lowered in _OF_CONDITIONS:
+            # It is one, or is refused.
+            values = [exp.And(this=exp.Paren(this=values[0].copy()), expression=exp.Boolean(this=True))]
+        return around(_aggregate(_RENAMED[lowered], values, distinct))
+    if lowered == "collect_set":
+        _check(lowered, values, 1, call, source)
+        return around(_aggregate("collect_list", values, distinct=True))
+    if lowered == "count_if":
+        _check(lowered, values, 1, call, source)
+        condition = exp.If(this=values[0], true=exp.Literal.number(1))
+        return around(_aggregate("count", [exp.Case(ifs=[condition])], distinct))
+    if lowered in _OF_DOUBLES:
+        function, more = _OF_DOUBLES[lowered]
+        _check(lowered, values, 1 + more, call, source)
+        collected = around(_aggregate("collect_list", [_double(values[0])], distinct))
+        share = [exp.Literal.number("0.5")] if lowered == "median" else values[1:]
+        return _function(function, [collected, *share])
+    if lowered in _OF_VALUES:
+        if lowered == "mode" and distinct:
+            raise UnsupportedError("mode(DISTINCT ...) has no meaning", span=span_of(call, source))
+        _check(lowered, values, 1, call, source)
+        return _function(_OF_VALUES[lowered], [around(_aggregate("collect_list", values, distinct))])
+    if lowered in _OF_PAIRS:
+        _check(lowered, values, 2, call, source)
+        if distinct:
+            raise UnsupportedError(f"{lowered}(DISTINCT ...) is not supported", span=span_of(call, source))
+        pair = _function("array", [_double(value) for value in values])
+        there = exp.And(this=_not_null(values[0]), expression=_not_null(values[1]))
+        argument = exp.Case(ifs=[exp.If(this=there, true=pair)])
+        if lowered == "regr_count":
+            return around(_aggregate("count", [argument], False))
+        return _function(f"array_{lowered}", [around(_aggregate("collect_list", [argument], False))])
+    if lowered in ("listagg", "string_agg"):
+        if not 1 <= len(values) <= 2:
+            raise ArityError(f"{lowered} takes 1 or 2 arguments", span=span_of(call, source))
+        separators = [value for value in values[1:] if not isinstance(value, exp.Null)]
+        if not all(isinstance(value, exp.Literal) for value in separators):
+            raise UnsupportedError(f"the separator of {lowered} is a constant", span=span_of(call, source))
+        # In the order of the values, which that of their texts need not be.
+        collected = around(_aggregate("collect_list", values[:1], distinct))
+        texts = exp.Cast(this=collected, to=exp.DataType.build("ARRAY<STRING>", dialect="spark"))
+        return _function("array_listagg", [texts, *separators])
+    return None
+
+
+def _within_group(node: exp.WithinGroup, call: exp.Anonymous, source: SourceText) -> exp.Expr | None:
+    """`f(...) WITHIN GROUP (ORDER BY x)`."""
+    lowered = str(call.this).lower()
+    ordered = node.expression.expressions
+    if len(ordered) != 1:
+        return None
+    (order,) = ordered
+    descending = bool(order.args.get("desc"))
+    if lowered in ("percentile_cont", "percentile_disc"):
+        _check(lowered, call.expressions, 1, call, source)
+        share = call.expressions[0]
+        if descending:
+            share = exp.Sub(this=exp.Literal.number(1), expression=exp.Paren(this=share.copy()))
+            if lowered == "percentile_disc":
+                return None
+        collected = _aggregate("collect_list", [_double(order.this)], False)
+        return _function(_OF_DOUBLES[lowered][0], [collected, share])
+    if lowered in ("listagg", "string_agg") and not descending and order.this == _listed(call):
+        return _call(call, lambda inner: inner, source)
+    if lowered == "mode" and not call.expressions and not descending:
+        return _function("array_mode", [_aggregate("collect_list", [order.this], False)])
+    return None
+
+
+def _listed(call: exp.Anonymous) -> exp.Expr:
+    first: exp.Expr = call.expressions[0]
+    inside: exp.Expr = first.expressions[0] if isinstance(first, exp.Distinct) else first
+    return inside
+
+
+def _aggregate(name: str, values: Arguments, distinct: bool) -> exp.Anonymous:
+    copied = [value.copy() for value in values]
+    return _function(name, [exp.Distinct(expressions=copied)] if distinct else copied)
+
+
+def _function(name: str, arguments: Arguments) -> exp.Anonymous:
+    return exp.Anonymous(this=name, expressions=[*arguments])
+
+
+def _double(value: exp.Expr) -> exp.Expr:
+    return exp.Cast(this=value.copy(), to=exp.DataType.build("DOUBLE"))
+
+
+def _not_null(value: exp.Expr) -> exp.Expr:
+    return exp.Not(this=exp.Is(this=value.copy(), expression=exp.Null()))
+
+
+def _check(name: str, values: Arguments, wanted: int, call: exp.Anonymous, source: SourceText) -> None:
+    if len(values) != wanted or any(isinstance(value, exp.Star) for value in values):
+        plural = "" if wanted == 1 else "s"
+        raise ArityError(f"{name} takes {wanted} argument{plural}", span=span_of(call, source))
+
+
+_OF_CONDITIONS = ("bool_and", "every", "bool_or", "some", "any")
+_RENAMED = {
+    "bool_and": "min",
+    "every": "min",
+    "bool_or": "max",
+    "some": "max",
+    "any": "max",
+    # Of rows in no order any value is as good as another; the least one is the same after every change.
+    "any_value": "min",
+    "array_agg": "collect_list",
+}
+# Functions of all values as DOUBLEs, and how many more arguments they take.
+_OF_DOUBLES = {
+    **dict.fromkeys(("stddev", "std", "stddev_samp"), ("array_stddev_samp", 0)),
+    "stddev_pop": ("array_stddev_pop", 0),
+    **dict.fromkeys(("variance", "var_samp"), ("array_var_samp", 0)),
+    "var_pop": ("array_var_pop", 0),
+    "skewness": ("array_skewness", 0),
+    "kurtosis": ("array_kurtosis", 0),
+    "product": ("array_product", 0),
+    "percentile": ("array_percentile", 1),
+    "median": ("array_percentile", 0),
+    "percentile_cont": ("array_percentile", 1),
+    "percentile_disc": ("array_percentile_disc", 1),
+}
+_OF_VALUES = {
+    **{name: f"array_{name}" for name in ("mode", "bit_and", "bit_or", "bit_xor")},
+}
+_OF_PAIRS = (
+    *("corr", "covar_pop", "covar_samp", "regr_count", "regr_sxx", "regr_syy", "regr_sxy"),
+    *("regr_avgx", "regr_avgy", "regr_slope", "regr_intercept", "regr_r2"),
+)

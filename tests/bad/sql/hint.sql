@@ -1,3 +1,0 @@
-CREATE TABLE t(a INT, b INT, s STRING);
-CREATE TABLE u(a INT, c INT);
-CREATE VIEW v AS SELECT /*+ BROADCAST(u) */ t.a FROM t JOIN u ON t.a = u.a;

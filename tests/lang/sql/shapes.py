@@ -1,0 +1,118 @@
+"""Queries of all shapes over two tables, to be compared with Spark and kept up to date."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+
+from whence.model.types import Row
+
+TABLES = {
+    "t": "id INT, g STRING, x INT, y DOUBLE, d DECIMAL(10,2)",
+    "u": "id INT, g STRING, z INT",
+    "a": "id INT, a ARRAY<INT>, s STRING",
+}
+
+
+def row_of_t(pick: random.Random, number: int) -> Row:
+    return (
+        number,
+        pick.choice([None, "a", "b", "c"]),
+        pick.choice([None, *range(5)]),
+        pick.choice([None, 0.5, 1.25, -2.0]),
+        pick.choice([None, Decimal("1.50"), Decimal("0.25"), Decimal("-3.00")]),
+    )
+
+
+def row_of_u(pick: random.Random, number: int) -> Row:
+    return (number, pick.choice([None, "a", "b", "d"]), pick.choice([None, *range(4)]))
+
+
+def row_of_a(pick: random.Random, number: int) -> Row:
+    elements = pick.choices([None, 1, 2, 3], k=pick.randrange(4))
+    return (number, pick.choice([None, tuple(elements), tuple(elements)]), pick.choice(["p", "q"]))
+
+
+DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a}
+
+GROUPS = [
+    "SELECT g, x, count(*) AS n, grouping_id() AS gi, sum(y) AS s FROM t GROUP BY ROLLUP(g, x)",
+    "SELECT g, x, max(d) AS m, grouping_id(g, x) AS gi FROM t GROUP BY CUBE(g, x)",
+    "SELECT g, count(*) FROM t GROUP BY g WITH ROLLUP",
+    "SELECT g, count(*) FROM t GROUP BY g WITH CUBE",
+    "SELECT g, x, count(*) FROM t GROUP BY GROUPING SETS ((g), (x), ())",
+    "SELECT g, x, count(*) FROM t GROUP BY g, x GROUPING SETS ((g), (x))",
+    "SELECT g, x, id % 2 AS h, count(*) FROM t GROUP BY id % 2, ROLLUP(g, x)",
+    "SELECT g, x, count(*) FROM t GROUP BY ROLLUP((g, x))",
+    "SELECT t.g AS name, count(*) FROM t GROUP BY ROLLUP(t.g) HAVING count(*) > 3",
+    "SELECT g, count(*) AS n FROM t WHERE id < 0 GROUP BY ROLLUP(g)",
+    "SELECT coalesce(g, 'all') AS g, sum(x) FROM t GROUP BY CUBE(g)",
+    "SELECT g, x + 1 AS more, count(*) AS n FROM t GROUP BY ALL",
+    "SELECT count(*), sum(x) FROM t GROUP BY ALL",
+    "SELECT g, count(*) AS n FROM t GROUP BY g HAVING n > 3",
+    "SELECT g AS h, sum(x) AS s FROM t GROUP BY h HAVING s > 3 AND h <> 'a'",
+]
+LISTS = [
+    "SELECT x * 2 AS twice, twice + 1 AS more, more * twice AS both FROM t",
+    "SELECT g, sum(x) AS s, s * 2 AS double_s FROM t GROUP BY g",
+    "SELECT * EXCEPT (id, y) FROM t",
+    "SELECT t.* EXCEPT (id), u.z FROM t JOIN u ON t.g = u.g",
+    "SELECT /*+ BROADCAST(u) */ t.id, z FROM t JOIN u ON t.g = u.g",
+]
+SETS = [
+    "SELECT g FROM t EXCEPT ALL SELECT g FROM u",
+    "SELECT g, x FROM t EXCEPT ALL SELECT g, z FROM u",
+    "SELECT g FROM t INTERSECT ALL SELECT g FROM u",
+    "SELECT x FROM t INTERSECT ALL SELECT z FROM u EXCEPT ALL SELECT 1",
+    "SELECT g FROM (SELECT g FROM t UNION ALL SELECT g FROM u) MINUS ALL SELECT g FROM t WHERE x > 1",
+    "SELECT id FROM t WHERE (g, x) IN (('a', 1), ('b', 2), ('c', 3))",
+    "SELECT id FROM t WHERE (g, x) NOT IN (('a', 1), ('b', 2), ('c', 3))",
+]
+SINGLES = [
+    "WITH m AS (SELECT max(z) AS z FROM u) SELECT id FROM t WHERE x = (SELECT z FROM m)",
+    "SELECT id, (SELECT z FROM (SELECT max(z) AS z FROM u) AS q) AS m FROM t",
+    "SELECT id FROM t WHERE x = (SELECT z FROM u ORDER BY z DESC, id LIMIT 1)",
+]
+ELEMENTS = [
+    "SELECT id, explode(a) AS x FROM a",
+    "SELECT id, explode(a) FROM a WHERE id < 20",
+    "SELECT posexplode(a), s FROM a",
+    "SELECT id, posexplode_outer(a) AS (p, c) FROM a",
+    "SELECT id, x FROM a LATERAL VIEW explode(a) e AS x WHERE x > 1",
+    "SELECT id, x FROM a LATERAL VIEW OUTER explode(a) e AS x",
+    "SELECT id, e.x, f.p, f.y FROM a LATERAL VIEW explode(a) e AS x LATERAL VIEW posexplode(a) f AS p, y",
+    "SELECT x, count(*) AS n FROM a LATERAL VIEW explode(a) AS x GROUP BY x",
+    "SELECT * FROM explode(array(1, 2)) AS q(x)",
+    "SELECT * FROM range(3)",
+    "SELECT t.id, r.id AS n FROM t JOIN range(1, 6, 2) AS r ON t.x = r.id",
+    "SELECT a.id, e.x FROM a, LATERAL explode(a) AS e(x)",
+    "SELECT t.id, q.m FROM t, LATERAL (SELECT max(z) AS m FROM u WHERE u.g = t.g) AS q",
+    "SELECT t.id, q.z FROM t JOIN LATERAL (SELECT z FROM u WHERE u.g = t.g ORDER BY z DESC, id LIMIT 1) AS q",
+    "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, g) JOIN t USING (g)",
+]
+PIVOTS = [
+    "SELECT * FROM (SELECT g, x, id FROM t) PIVOT (sum(id) FOR g IN ('a', 'b' AS bb))",
+    "SELECT * FROM (SELECT g, x, id FROM t) PIVOT (count(id) AS c, max(id) AS m FOR g IN ('a', 'c'))",
+    "SELECT * FROM (SELECT id, x, id * 2 AS w FROM t) UNPIVOT (v FOR k IN (x, w AS ww))",
+    "SELECT k, count(*) FROM (SELECT id, x, id * 2 AS w FROM t) UNPIVOT INCLUDE NULLS (v FOR k IN (x, w)) GROUP BY k",
+]
+NUMBERED = "WITH w AS (SELECT *, row_number() OVER (PARTITION BY g ORDER BY id) AS n FROM t)"
+MIXED = [
+    "SELECT id, row_number() OVER (ORDER BY x, id) AS n FROM t ORDER BY n",
+    "SELECT id, row_number() OVER (ORDER BY x, id) AS n FROM t ORDER BY n DESC LIMIT 2",
+    "SELECT g, rank() OVER (ORDER BY count(*)) AS r FROM t GROUP BY g ORDER BY r",
+    "SELECT id, x + 1 AS more, more * 2 AS twice FROM t ORDER BY twice DESC, id LIMIT 2",
+    "SELECT id, explode(a) AS e FROM a ORDER BY e DESC, id LIMIT 2",
+    "SELECT DISTINCT g, rank() OVER (PARTITION BY g ORDER BY g) AS r FROM t",
+    "SELECT id FROM t WHERE id IN (SELECT id FROM (SELECT id, rank() OVER (ORDER BY x DESC) AS r FROM t) WHERE r = 1)",
+    "SELECT g, sum(x) AS s FROM t GROUP BY g HAVING sum(x) > 2 ORDER BY 2 DESC, g LIMIT 1",
+    "SELECT id, if(row_number() OVER (ORDER BY id) = 1, 'first', 'later') AS c, x / sum(x) OVER () AS share FROM t",
+    f"{NUMBERED} SELECT a.id, b.id AS following FROM w a LEFT JOIN w b ON a.g = b.g AND b.n = a.n + 1",
+]
+# Spark has no such comparisons.
+QUANTIFIED = [
+    "SELECT id FROM t WHERE x >= ALL (SELECT z FROM u WHERE z IS NOT NULL)",
+    "SELECT id FROM t WHERE x > ANY (SELECT z FROM u)",
+    "SELECT id FROM t WHERE x <> ALL (SELECT z FROM u WHERE u.g = t.g)",
+]
+AS_IN_SPARK = [*GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED]

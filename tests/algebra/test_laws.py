@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from whence.algebra.causal import PSemiring, deleted, inserted, is_in, is_present, joined
 from whence.algebra.diagrams import Bdd
 from whence.algebra.kleene import KLEENE, Truth
 from whence.algebra.provenance import How, Lineage, Supports, Why, minimal
@@ -27,6 +28,7 @@ from whence.algebra.semiring import (
 from whence.errors import EvaluationError, StratificationError
 
 SUPPORTS: Supports[int] = Supports()
+P_SEMIRING: PSemiring[int] = PSemiring()
 BDD = Bdd()
 WHY = Why()
 HOW = How()
@@ -70,6 +72,7 @@ INSTANCES = [
     Instance(KLEENE, st.sampled_from(Truth)),
     Instance(TROPICAL, st.integers(0, 10**6) | st.just(INFINITE)),
     Instance(SUPPORTS, FAMILIES.map(minimal)),
+    Instance(P_SEMIRING, FAMILIES.map(minimal)),
     Instance(BDD, FAMILIES.map(diagram)),
     Instance(WHY, FAMILIES.map(frozenset), absorptive=False),
     Instance(LINEAGE, st.none() | st.frozensets(st.integers(0, 5), max_size=4), absorptive=False),
@@ -171,3 +174,36 @@ def test_recursion_is_refused_where_it_has_no_end(instance: Instance) -> None:
 def test_a_long_cycle_is_shown_by_its_beginning() -> None:
     with pytest.raises(StratificationError, match=r"r0 <- r1 <- r2 <- r3 <- r4 <- r5 <- r6 <- \.\.\. <- r0\n"):
         require_sound(COUNTS, [f"r{i}" for i in range(1000)])
+
+
+@given(*[FAMILIES.map(minimal)] * 3)
+def test_a_p_semiring_is_a_distributive_lattice(a: Any, b: Any, c: Any) -> None:
+    plus, times, is_within = P_SEMIRING.plus, P_SEMIRING.times, P_SEMIRING.is_within
+    assert times(a, a) == a
+    assert plus(a, times(b, c)) == times(plus(a, b), plus(a, c))
+    assert is_within(P_SEMIRING.zero, times(a, b)) and is_within(times(a, b), a)
+    assert is_within(a, plus(a, b)) and is_within(plus(a, b), P_SEMIRING.one)
+
+
+LENGTHS = st.dictionaries(st.integers(0, 5), st.integers(1, 6))
+
+
+@given(LENGTHS, LENGTHS, LENGTHS)
+def test_causal_lengths_are_a_lattice(a: dict[int, int], b: dict[int, int], c: dict[int, int]) -> None:
+    assert joined(a, b) == joined(b, a)
+    assert joined(joined(a, b), c) == joined(a, joined(b, c))
+    assert joined(a, a) == a == joined(a, {})
+
+
+@given(st.integers(0, 10**6))
+def test_inserts_and_deletes_take_turns(length: int) -> None:
+    assert is_present(inserted(length)) and not is_present(deleted(length))
+    assert inserted(inserted(length)) == inserted(length) >= length
+    assert deleted(deleted(length)) == deleted(length) >= length
+
+
+@given(FAMILIES.map(minimal), FAMILIES.map(minimal), LENGTHS)
+def test_presence_is_a_homomorphism(a: Any, b: Any, lengths: dict[int, int]) -> None:
+    assert is_in(P_SEMIRING.plus(a, b), lengths) == (is_in(a, lengths) or is_in(b, lengths))
+    assert is_in(P_SEMIRING.times(a, b), lengths) == (is_in(a, lengths) and is_in(b, lengths))
+    assert not is_in(P_SEMIRING.zero, lengths) and is_in(P_SEMIRING.one, lengths)

@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MutableMapping
 
 from whence.model.types import Row
 from whence.model.updates import Delta
 
 
-def add_to(total: dict[Row, int], changes: Iterable[tuple[Row, int]]) -> None:
+def add_to(total: MutableMapping[Row, int], changes: Iterable[tuple[Row, int]]) -> None:
     """More changes, in place."""
     for row, change in changes:
         count = total.get(row, 0) + change

@@ -17,6 +17,20 @@ class Truth(IntEnum):
     TRUE = 2
     """It holds, whatever arrives."""
 
+    def reaches(self, threshold: Truth) -> bool:
+        """Whether it is so true or truer.
+
+        For each threshold above FALSE this is a homomorphism to the Boolean semiring: max becomes or, min becomes and.
+        So a program over the three values is two programs over two values, one for MAYBE and one for TRUE, and whoever
+        maintains sets maintains it.
+        """
+        return self >= threshold
+
+    @classmethod
+    def between(cls, *, sure: bool, possible: bool) -> Truth:
+        """The value that reaches TRUE if it is sure and MAYBE if it is possible: the way back from the two programs."""
+        return cls.TRUE if sure else cls.MAYBE if possible else cls.FALSE
+
 
 class Kleene:
     """({0, ½, 1}, max, min).

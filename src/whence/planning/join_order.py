@@ -69,11 +69,39 @@ def join_order(
     """The places of the atoms in the order of joining. Unless it `is_started`, the first of them is read through."""
     if len(atoms) < 2:
         return list(range(len(atoms)))
+    return list(_joined(atoms, statistics, bound, definitions, lookup, is_started=is_started).order)
+
+
+class JoinCost(NamedTuple):
+    """Of a join from its beginning: how many rows are looked at, and how many there are at the end."""
+
+    looked_at: float
+    rows: float
+
+
+def join_cost(
+    atoms: Sequence[JoinAtom],
+    statistics: Statistics,
+    definitions: Sequence[Definition] = (),
+    lookup: Lookup = as_read,
+) -> JoinCost:
+    """What the order of `join_order` costs, about."""
+    join = _joined(atoms, statistics, (), definitions, lookup, is_started=False)
+    return JoinCost(join.cost, join.rows)
+
+
+def _joined(
+    atoms: Sequence[JoinAtom],
+    statistics: Statistics,
+    bound: Collection[str],
+    definitions: Sequence[Definition],
+    lookup: Lookup,
+    *,
+    is_started: bool,
+) -> _Join:
     joining = _Joining(atoms, _Costs(statistics), definitions, lookup)
     start = _Join(0, 0.0, (), 1.0, joining.closed(frozenset(bound)), is_started)
-    if len(atoms) > COMPARED:
-        return joining.step_by_step(start)
-    return joining.cheapest(start)
+    return joining.step_by_step(start) if len(atoms) > COMPARED else joining.cheapest(start)
 
 
 def key_columns(relation: Relation) -> set[int]:
@@ -128,7 +156,7 @@ class _Joining:
         self._definitions = definitions
         self._lookup = lookup
 
-    def cheapest(self, start: _Join) -> list[int]:
+    def cheapest(self, start: _Join) -> _Join:
         """For every set of atoms the best order of joining them, from the small sets to the large ones."""
         best: dict[frozenset[int], _Join] = {frozenset(): start}
         for _ in self._atoms:
@@ -141,14 +169,14 @@ class _Joining:
                             longer[reached] = after
             best = longer
         (join,) = best.values()
-        return list(join.order)
+        return join
 
-    def step_by_step(self, start: _Join) -> list[int]:
+    def step_by_step(self, start: _Join) -> _Join:
         join = start
         while len(join.order) < len(self._atoms):
             rest = (at for at in range(len(self._atoms)) if at not in join.order)
             join = min((self._after(join, at) for at in rest), key=lambda each: (each.unlinked, each.rows, each.order))
-        return list(join.order)
+        return join
 
     def _after(self, join: _Join, at: int) -> _Join:
         atom = self._atoms[at]

@@ -64,6 +64,13 @@ def has_outgrown(planned: int, size: int) -> bool:
     return size > REPLANNED_AT * (1 + planned) or planned > REPLANNED_AT * (1 + size)
 
 
+def changes_left(planned: Mapping[str, int], sizes: Mapping[str, int]) -> int:
+    """How many rows can change for certain until a plan is outdated, which it is not now: nobody has to look before."""
+    until_large = [REPLANNED_AT * (1 + planned[name]) - size for name, size in sizes.items()]
+    until_small = [size + 1 - -(-planned[name] // REPLANNED_AT) for name, size in sizes.items()]
+    return min([*until_large, *until_small], default=0)
+
+
 def distinct_values(rows: Collection[Row], column: int) -> int:
     """How many different values a column has: exact up to `COUNTED_ROWS` rows, and else told from a sample of them.
 

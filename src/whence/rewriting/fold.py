@@ -1,0 +1,103 @@
+"""View folding with remainder: some bodies of a view, where they stand in a query, replaced by the view.
+
+    q(x) :- r(x, z), r(z, d), t(x).            v(u, w) :- r(u, z), r(z, w).
+    q(x) :- r(x, d), r(d, z), t(x).            v(u, w) :- r(u, w), r(w, z).
+                                               v(u, w) :- s(u, c, w).
+
+    q(x) :- v(x, d), t(x).    -q(x) :- s(x, c, d), t(x).
+
+What is replaced is one body of the view; the view stands for all of them, so that the others are taken away again.
+Those that the query has as well are gone by that, and the rest is the remainder: what is added to the query is the
+folded rule less the same rule unfolded, which is zero whatever the tables hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from whence.model.rules import Atom, Literal
+from whence.model.terms import Term, Variable
+from whence.rewriting.conjunction import Conjunction, Sets, conjunction
+from whence.rewriting.literal_matches import same_literal, symbol
+from whence.rewriting.signed_union import SignedUnion, one
+from whence.rewriting.substitution import Binding, NotUnifiedError, all_substituted, names_in
+from whence.rewriting.unfold import unfold_atom
+
+# A body can stand in another one in exponentially many ways; so many are looked at.
+MAX_MATCHES = 64
+
+
+def folds(query: SignedUnion, view: str, definition: SignedUnion, sets: Sets = ()) -> Iterator[SignedUnion]:
+    """Every sum that one fold makes of the query, each once."""
+    seen: set[SignedUnion] = set()
+    for part, times in definition:
+        if abs(times) != 1:
+            continue
+        needed = _symbols(part.body)
+        for each, coefficient in query:
+            if needed - _symbols(each.body):
+                continue
+            for folded in _folded(each, part, view, sets):
+                try:
+                    unfolded = unfold_atom(folded, _place(folded, view), definition, sets)
+                except NotUnifiedError:
+                    continue
+                if unfolded.terms.get(each) != times:
+                    # The body occurs in the view more than once, or a set has swallowed a part of it.
+                    continue
+                result = query + (one(folded) - unfolded).times(coefficient * times)
+                if result not in seen:
+                    seen.add(result)
+                    yield result
+
+
+def _place(query: Conjunction, view: str) -> int:
+    """Of the atom that was put there: it is the first of the view's."""
+    return next(at for at, literal in enumerate(query.body) if isinstance(literal, Atom) and literal.relation == view)
+
+
+def _folded(query: Conjunction, part: Conjunction, view: str, sets: Sets) -> Iterator[Conjunction]:
+    """The query with the body of the view's rule replaced, in every place where it stands."""
+    hidden = frozenset(names_in((), part.body)) - set(names_in(part.head))
+    for number, (places, binding) in enumerate(_matches(part.body, query.body)):
+        if number >= MAX_MATCHES:
+            return
+        rest = [literal for at, literal in enumerate(query.body) if at not in places]
+        if not _are_hidden(hidden, binding, query, rest):
+            continue
+        atom = Atom(view, all_substituted(part.head, binding))
+        folded = conjunction(query.head, (atom, *rest), sets)
+        if folded is not None:
+            yield folded
+
+
+def _are_hidden(hidden: frozenset[str], binding: Binding, query: Conjunction, rest: list[Literal]) -> bool:
+    """Whether what the view does not show is needed by nothing else, and different things stay different."""
+    images = [binding[name] for name in hidden]
+    if not all(isinstance(term, Variable) for term in images):
+        return False
+    names = [term.name for term in images if isinstance(term, Variable)]
+    if len(set(names)) < len(names) or not set(names).isdisjoint(names_in(query.head, rest)):
+        return False
+    return set(names).isdisjoint(names_in(term for name, term in binding.items() if name not in hidden))
+
+
+def _matches(part: tuple[Literal, ...], body: tuple[Literal, ...]) -> Iterator[tuple[frozenset[int], Binding]]:
+    """The literals of a body that those of the view's rule can be, each another one, and what variables are then."""
+    # Atoms bind variables; what only tests them comes last.
+    ordered = sorted(part, key=lambda literal: not isinstance(literal, Atom))
+    stack: list[tuple[int, frozenset[int], Mapping[str, Term]]] = [(0, frozenset(), {})]
+    while stack:
+        number, places, binding = stack.pop()
+        if number == len(ordered):
+            yield places, binding
+            continue
+        for at, literal in enumerate(body):
+            if at not in places:
+                found = same_literal(ordered[number], literal, binding)
+                stack += [(number + 1, places | {at}, bound) for bound in found]
+
+
+def _symbols(body: tuple[Literal, ...]) -> Counter[tuple[str, ...]]:
+    return Counter(map(symbol, body))

@@ -1,0 +1,111 @@
+"""The cheapest plan for a query over materialized views that can be found in time.
+
+Algorithm 1 of the paper: from the query as it is written, and from the query unfolded, one fold at a time, the cheapest
+plan so far first. The query itself stays a candidate, so that what is found is never estimated to cost more.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush, nsmallest
+from itertools import count
+from typing import NamedTuple
+
+from whence.errors import TypeMismatchError
+from whence.rewriting.conjunction import Sets
+from whence.rewriting.fold import folds
+from whence.rewriting.signed_union import SignedUnion
+
+# So many steps are made in any case: from the query, from the query unfolded, and from the best that came of these.
+LEAST_STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SearchLimits:
+    """How far a search goes: so many plans are added per step, so many of them per view, so many wait at most.
+
+    `budget` is the share of the time that the query from scratch would take, by the estimate; but `least_seconds` are
+    always allowed. Both are processor time.
+    """
+
+    per_step: int = 8
+    per_view: int = 4
+    queue: int = 128
+    budget: float = 0.1
+    least_seconds: float = 0.002
+
+    def __post_init__(self) -> None:
+        for name in ("per_step", "per_view", "queue"):
+            if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
+                raise TypeMismatchError(f"{name} is a number of plans, at least 1, not {getattr(self, name)!r}")
+        if not self.budget >= 0 or not self.least_seconds >= 0:
+            raise TypeMismatchError("budget and least_seconds are not negative")
+
+    def seconds(self, from_scratch: float) -> float:
+        """How long to look for something better than what takes so long."""
+        return max(self.least_seconds, self.budget * from_scratch)
+
+
+DEFAULT_SEARCH = SearchLimits()
+
+
+class FoundPlan(NamedTuple):
+    """A plan, what it costs, what the query as it is written would cost, and how far the search went."""
+
+    plan: SignedUnion
+    cost: float
+    from_scratch: float
+    steps: int
+    is_out_of_time: bool
+
+
+def cheapest_plan(
+    query: SignedUnion,
+    others: Iterable[SignedUnion],
+    views: Mapping[str, SignedUnion],
+    cost: Callable[[SignedUnion], float],
+    seconds: float,
+    limits: SearchLimits = DEFAULT_SEARCH,
+    sets: Sets = (),
+) -> FoundPlan:
+    """A plan that gives what the query gives. `others` are known to give the same, the unfolded query among them."""
+    # Of this thread, so that the search does not end early where others are busy.
+    started = time.thread_time()
+    numbers = count()
+    pending: list[tuple[float, int, SignedUnion]] = []
+    seen: set[SignedUnion] = set()
+
+    def insert(price: float, plan: SignedUnion) -> bool:
+        if plan in seen:
+            return False
+        seen.add(plan)
+        heappush(pending, (price, next(numbers), plan))
+        return True
+
+    from_scratch = cost(query)
+    insert(from_scratch, query)
+    for other in others:
+        insert(cost(other), other)
+    best = pending[0]
+    steps = 0
+    is_late = False
+    while pending and not is_late and best[0] > 0:
+        price, number, plan = heappop(pending)
+        best = min(best, (price, number, plan))
+        steps += 1
+        found: list[tuple[float, int, SignedUnion]] = []
+        for view, definition in views.items():
+            is_late = steps > LEAST_STEPS and time.thread_time() - started >= seconds
+            if is_late:
+                break
+            made = ((cost(each), next(numbers), each) for each in folds(plan, view, definition, sets))
+            found += nsmallest(limits.per_view, made)
+        added = 0
+        for price, _, each in sorted(found):
+            if added >= limits.per_step or len(pending) >= limits.queue:
+                break
+            added += insert(price, each)
+    best = min([best, *pending])
+    return FoundPlan(best[2], best[0], from_scratch, steps, is_late)

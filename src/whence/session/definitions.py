@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import is_
@@ -14,7 +14,7 @@ from whence.errors import DataError, UnknownNameError, did_you_mean
 from whence.model.graphs import reached
 from whence.model.program import Catalog, Functions, Program, Signature
 from whence.model.rules import Rule
-from whence.model.schema import Relation, is_auxiliary, owner
+from whence.model.schema import Relation, has_same_values, is_auxiliary, owner
 from whence.session.functions import WaitingViews
 
 
@@ -154,15 +154,17 @@ class Definitions:
             views=self.views.intersection(kept),
         )
 
-    def replacing(self, name: str, definition: Program) -> Definitions:
-        """With another definition for a view that others may read."""
-        kept = self.without(name)
-        analysis = self._analyzed(kept.analysis.program, definition.relations, definition.rules)
-        views = kept.views.union(known for known in analysis.relations if owner(known) == name)
-        new = (component for component in analysis.components if owner(component.relations[0]) == name)
+    def redefined(
+        self, known: Program, relations: Iterable[Relation], rules: tuple[Rule, ...], owners: Collection[str]
+    ) -> Definitions:
+        """With what is `known`, as it is, and new relations and rules; `owners` are the views that these are for."""
+        analysis = self._analyzed(known, relations, rules)
+        kept = self.views.intersection(relation.name for relation in known.relations)
+        views = kept.union(name for name in analysis.relations if owner(name) in owners)
+        new = (component for component in analysis.components if owner(component.relations[0]) in owners)
         pairings = Pairings(analysis.components, analysis.relations).of(new)
         notices = (*analysis.notices, *(each.notice for each in pairings))
-        return replace(kept, analysis=replace(analysis, notices=notices), views=views)
+        return replace(self, analysis=replace(analysis, notices=notices), views=views)
 
     def _analyzed(self, known: Program, relations: Iterable[Relation], rules: tuple[Rule, ...]) -> Analysis:
         """New relations and rules beside what is known. What is wrong is said of the rules as they were written."""
@@ -191,4 +193,10 @@ def renewed(before: Definitions, after: Definitions) -> list[str]:
     now = after.relations
     if all(map(is_, map(now.get, before.relations), before.relations.values())):
         return []
-    return [name for name, old in before.relations.items() if name not in now or now[name].columns != old.columns]
+    views = before.views & after.views
+    return [
+        name
+        for name, old in before.relations.items()
+        if name not in now
+        or (now[name].columns != old.columns and not (name in views and has_same_values(old, now[name])))
+    ]

@@ -18,6 +18,7 @@ from whence.model.program import Program
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, Version
+from whence.rewriting.adaptation import Adaptation
 from whence.session.contents import row_order
 from whence.session.definitions import Definitions, renewed
 from whence.session.draft import key_of
@@ -223,17 +224,26 @@ class EngineChanges(Protocol):
     def restore(self, state: State) -> None:
         """Let the engine hold what was kept. Before the first change only."""
 
-    def make(self, before: Definitions, after: Definitions, update: Update) -> Made:
-        """Tables change, and definitions if they are others. If this raises, nothing has."""
+    def make(
+        self, before: Definitions, after: Definitions, update: Update, adaptation: Adaptation | None = None
+    ) -> Made:
+        """Tables change, and definitions if they are others, along a plan if there is one. If this raises, nothing
+        has.
+        """
 
 
-def derive(engine: Engine, before: Definitions, after: Definitions, update: Update) -> Mapping[str, Delta]:
+def derive(
+    engine: Engine, before: Definitions, after: Definitions, update: Update, adaptation: Adaptation | None = None
+) -> Mapping[str, Delta]:
     """Let an engine do it. What concerns views that wait for a function is refused."""
     if before.waiting.views:
         before.waiting.check_change(update)
     if after is before:
         return engine.apply(update)
     before.waiting.check_definitions(after.waiting)
+    adapts = engine.capabilities.adaptation
+    if adapts is not None and adaptation is not None:
+        return adapts.adapt(after.waiting.computable, after.functions, update, adaptation)
     return engine.define(after.waiting.computable, after.functions, update)
 
 
@@ -254,12 +264,14 @@ class ReversibleChanges:
                 self._engine.apply(Update({name: delta}))
         self._engine.define(definitions.waiting.computable, definitions.functions, Update())
 
-    def make(self, before: Definitions, after: Definitions, update: Update) -> Made:
+    def make(
+        self, before: Definitions, after: Definitions, update: Update, adaptation: Adaptation | None = None
+    ) -> Made:
         # The rows of tables that will be gone, in case they have to come back.
         lost: Mapping[str, Delta] = {}
         if after is not before:
             lost = {name: self._engine.counts(name) for name in renewed(before, after) if name not in before.views}
-        deltas = derive(self._engine, before, after, update)
+        deltas = derive(self._engine, before, after, update, adaptation)
         return Made(deltas, partial(self._take_back, before, after, update, lost))
 
     def _take_back(self, before: Definitions, after: Definitions, update: Update, lost: Mapping[str, Delta]) -> None:

@@ -40,7 +40,7 @@ def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
         if directive.kind == "input":
             relation = _input_relation(directive, after)
             draft.table(relation).insert(read_source(input_source(directive, relation, directory), relation))
-    return session.define(after, draft)
+    return session.define(after, draft, notices=program.notices)
 
 
 def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:

@@ -6,26 +6,32 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from whence.deadline import may_give_up
 from whence.engines.engine import Engine
 from whence.errors import UnsupportedError
 from whence.interrupts import held
+from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Delta, Update, Version, totals
+from whence.rewriting.adaptation import Adaptation
+from whence.session.adaptation_planner import AdaptationPlanner
 from whence.session.bulk_input import BulkInput
 from whence.session.changes import Change, Delete
 from whence.session.definitions import Definitions, renewed
 from whence.session.draft import Draft
 from whence.session.functions import with_function
-from whence.session.journal import EngineChanges, Entry, Journal, MemoryJournal, Record, ReversibleChanges, State
+from whence.session.journal import EngineChanges, Entry, Journal, Made, MemoryJournal, Record, ReversibleChanges, State
 from whence.session.lifetimes import LONG_AGO, Clock, Lifetimes, Tick, wall_clock
 from whence.session.subscriptions import Subscriptions
 from whence.session.tables import Tables
 
 logger = logging.getLogger("whence")
+
+# So many times one can go back.
+MAX_FORMER_DEFINITIONS = 100
 
 
 class _Change(NamedTuple):
@@ -38,6 +44,22 @@ class _Change(NamedTuple):
     notices: Sequence[str] = ()
     # What streams bring with it.
     batches: Mapping[str, int] = {}
+    # Of tables that get other columns what they hold then, by rules over what they hold now.
+    altered: Mapping[str, Rule] = {}
+    # How old contents are used, where that has been planned.
+    adaptation: Adaptation | None = None
+    # Whether it goes back to the definitions before the last ones.
+    undoes: bool = False
+
+
+class CommitObserver(Protocol):
+    """Somebody who looks at every commit, and may refuse it before it happens."""
+
+    def check(self, update: Update, after: Definitions) -> None:
+        """These changes of tables are about to happen, under these definitions. Raises where they must not."""
+
+    def committed(self, deltas: Mapping[str, Delta]) -> None:
+        """They have happened: what changed in every relation, hidden ones too."""
 
 
 class Session:
@@ -59,6 +81,10 @@ class Session:
         self.engine = engine
         self.journal: Journal = MemoryJournal() if journal is None else journal
         self.definitions = Definitions()
+        # What the definitions were, the last ones at the end; of this process only.
+        self.former: list[Definitions] = []
+        # Whether every new view gets tables of its derivations.
+        self.keeps_derivations = False
         self.version = Version(0)
         self.clock = Clock()
         self.tables = Tables(engine, new_lifetimes)
@@ -67,8 +93,10 @@ class Session:
         # False while memory and journal differ, and for good if something went wrong in between.
         self.intact = True
         self._changes: EngineChanges = ReversibleChanges(engine) if changes is None else changes
+        self.planner = AdaptationPlanner(engine)
         self._prefetch = engine.capabilities.prefetch
         self.bulk = bulk
+        self.observer: CommitObserver | None = None
         # Of the last commit.
         self._timestamp = LONG_AGO
 
@@ -117,17 +145,53 @@ class Session:
                 self.intact = True
         return self._seen(deltas, self.definitions, is_settled=False)
 
+    def foresee_definitions(
+        self, definitions: Definitions, draft: Draft, adaptation: Adaptation | None
+    ) -> dict[str, Delta]:
+        """What other definitions and changes would change for those who look from outside. It is taken back."""
+        with held():
+            self.intact = False
+            made = self._changes.make(self.definitions, definitions, draft.update, adaptation)
+            try:
+                return {name: dict(delta) for name, delta in self._seen(made.deltas, definitions).items()}
+            finally:
+                made.take_back()
+                self.intact = True
+
     def commit(self, draft: Draft, tick: Tick | None = None, batches: Mapping[str, int] | None = None) -> Commit:
         """The changes happen, all or none. Time moves with them if there is a tick; streams bring `batches`."""
         commit = self._commit(_Change(draft, time.perf_counter(), self.definitions, tick, (), batches or {}))
         self.journal.compact()
         return commit
 
-    def define(self, definitions: Definitions, draft: Draft | None = None, notices: Iterable[str] = ()) -> Commit:
-        """Other definitions, and changes to the tables they have. `notices` is what is worth knowing about them."""
+    def define(
+        self,
+        definitions: Definitions,
+        draft: Draft | None = None,
+        notices: Iterable[str] = (),
+        altered: Mapping[str, Rule] | None = None,
+        adaptation: Adaptation | None = None,
+        *,
+        undoes: bool = False,
+    ) -> Commit:
+        """Other definitions, and changes to the tables they have. `notices` is what is worth knowing about them.
+
+        `altered` tables get other columns, and what these rules say of what they hold now. An `adaptation` that has
+        been planned for this is followed. What `undoes` the last definitions is not undone itself.
+        """
         started = time.perf_counter()
         notices = (*definitions.analysis.notices, *notices)
-        return self._commit(_Change(draft or self.draft(), started, definitions, notices=notices))
+        return self._commit(
+            _Change(
+                draft or self.draft(),
+                started,
+                definitions,
+                notices=notices,
+                altered=altered or {},
+                adaptation=adaptation,
+                undoes=undoes,
+            )
+        )
 
     def advance(self, moment: object) -> Commit:
         """Time moves, and the rows whose time has come leave."""
@@ -144,6 +208,13 @@ class Session:
             if self.definitions.waiting.views:
                 # The views of this function have been there all the time, so that this is no commit.
                 self.engine.define(definitions.waiting.computable, definitions.functions, Update())
+            self.definitions = definitions
+
+    def define_hidden(self, definitions: Definitions) -> None:
+        """More relations that no user knows, over those that there are. As nobody sees any of it, this is no commit."""
+        with held():
+            self.engine.define(definitions.waiting.computable, definitions.functions, Update())
+            self.tables.define(definitions)
             self.definitions = definitions
 
     def follow(self, version: Version, deltas: Mapping[str, Delta], tick: Tick | None, notices: Sequence[str]) -> None:
@@ -171,6 +242,8 @@ class Session:
         version = self.version
         try:
             with held():
+                if self.observer is not None:
+                    self.observer.check(change.draft.update, change.after)
                 self.journal.begin(Version(version + 1))
                 return self._make(change)
         except KeyboardInterrupt as interrupt:
@@ -182,7 +255,7 @@ class Session:
         """In the engine, in the journal, and then in what is kept beside."""
         self.intact = False
         try:
-            made = self._changes.make(self.definitions, change.after, change.draft.update)
+            made = self._adapted(change)
         except BaseException:
             self.intact = True
             raise
@@ -198,7 +271,19 @@ class Session:
             raise
         self._settle(change, record)
         self.intact = True
+        if self.observer is not None:
+            self.observer.committed(made.deltas)
         return self._told(change, record)
+
+    def _adapted(self, change: _Change) -> Made:
+        """With what old contents are worth for other definitions."""
+        before, after, update = self.definitions, change.after, change.draft.update
+        plan = change.adaptation or self.planner.plan(before, after, update, change.altered)
+        started = time.perf_counter()
+        made = self._changes.make(before, after, update, plan)
+        if plan is not None:
+            self.planner.learn(plan, time.perf_counter() - started)
+        return made
 
     def _record(self, change: _Change, deltas: Mapping[str, Delta]) -> Record:
         return Record(
@@ -223,6 +308,11 @@ class Session:
                 if name not in after.relations:
                     self.subscriptions.cancel(name)
             self.tables.define(after, gone)
+            if change.undoes:
+                self.former.pop()
+            else:
+                self.former.append(self.definitions)
+                del self.former[:-MAX_FORMER_DEFINITIONS]
             self.definitions = after
         self.tables.settle(change.draft)
         if change.tick is not None:

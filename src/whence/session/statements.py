@@ -9,23 +9,23 @@ from collections import Counter
 from pathlib import Path
 from typing import assert_never
 
-from whence.errors import StateError
 from whence.model.program import (
+    AlterTable,
     ChangeRows,
     CreateTable,
     CreateView,
+    Definition,
     DeleteWhere,
     Drop,
     InsertQuery,
     InsertValues,
-    Program,
     Statement,
 )
-from whence.model.schema import Relation, owner
-from whence.model.span import Span
 from whence.model.updates import Commit
 from whence.session.answers import answer, changing, inserting, overwriting, removing
-from whence.session.definitions import Definitions
+from whence.session.draft import Draft
+from whence.session.redefinition import Redefinition
+from whence.session.redefinition_draft import redefined_draft
 from whence.session.session import Session
 from whence.sources.source import read_rows, read_source, table_source
 
@@ -33,12 +33,8 @@ from whence.sources.source import read_rows, read_source, table_source
 def apply_statement(session: Session, statement: Statement, directory: Path) -> Commit | None:
     """Do what the statement asks for; None where IF [NOT] EXISTS leaves nothing to do."""
     match statement:
-        case CreateTable():
-            return _create_table(session, statement, directory)
-        case CreateView():
-            return _create_view(session, statement)
-        case Drop():
-            return _drop(session, statement)
+        case CreateTable() | CreateView() | Drop() | AlterTable():
+            return _define(session, statement, directory)
         case InsertValues(relation=name, rows=rows):
             relation = session.definitions.table(name)
             if statement.overwrite:
@@ -56,57 +52,23 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
     assert_never(statement)
 
 
-def _create_table(session: Session, statement: CreateTable, directory: Path) -> Commit | None:
-    relation = statement.relation
-    if session.definitions.find(relation.name) is not None:
+def _define(session: Session, statement: Definition, directory: Path) -> Commit | None:
+    redefinition = Redefinition(session.definitions, keeps_derivations=session.keeps_derivations)
+    if not redefinition.apply(statement):
         return None
-    draft = session.draft()
-    source = table_source(relation, directory)
-    if source is not None:
-        draft.table(relation).insert(read_source(source, relation))
-    return session.define(session.definitions.adding([relation], (), ()), draft)
+    found = redefinition.finish()
+    return session.define(
+        found.after, _first_rows(session, redefinition, statement, directory), found.notices, found.altered
+    )
 
 
-def _create_view(session: Session, statement: CreateView) -> Commit | None:
-    before = session.definitions
-    old = before.find(statement.name)
-    if old is not None and not statement.replace:
-        return None
-    definition = statement.definition
-    if old is None:
-        names = [relation.name for relation in definition.relations]
-        after = before.adding(definition.relations, definition.rules, names)
-    else:
-        _check_replacement(old, definition, before, statement.span)
-        after = before.replacing(old.name, definition)
-    return session.define(after, notices=statement.notices)
-
-
-def _check_replacement(old: Relation, definition: Program, before: Definitions, span: Span | None) -> None:
-    """The views that read the old definition were made for its columns, and the new one must not read them."""
-    new = definition.relations[-1]
-    dependents = before.dependents(old.name)
-    under = before.below({owner(name) for rule in definition.rules for name in rule.reads})
-    loop = next((name for name in dependents if name in under), None)
-    if loop is not None:
-        raise StateError(f"view {new.name!r} would depend on itself, through {loop!r}", span=span)
-    if dependents and (old.name, old.columns, old.distinct) != (new.name, new.columns, new.distinct):
-        raise StateError(
-            f"view {old.name!r} would get other columns, and it is in use by {', '.join(map(repr, dependents))}",
-            span=span,
-            hint="keep its columns, or drop the views that use it first",
-        )
-
-
-def _drop(session: Session, statement: Drop) -> Commit | None:
-    found = session.definitions.find(statement.name)
-    if found is None:
-        return None
-    dependents = session.definitions.dependents(found.name)
-    if dependents:
-        raise StateError(
-            f"{found.name!r} cannot be dropped: it is in use by {', '.join(map(repr, dependents))}",
-            span=statement.span,
-            hint="drop what uses it first",
-        )
-    return session.define(session.definitions.without(found.name))
+def _first_rows(session: Session, redefinition: Redefinition, statement: Definition, directory: Path) -> Draft:
+    """What comes into tables with their definition: from a query or a file, or from columns that were others before."""
+    if isinstance(statement, CreateTable) and statement.query is not None:
+        return inserting(session, statement.relation, answer(session, statement.query))
+    draft = redefined_draft(session, redefinition)
+    if isinstance(statement, CreateTable):
+        source = table_source(statement.relation, directory)
+        if source is not None:
+            draft.table(statement.relation).insert(read_source(source, statement.relation))
+    return draft

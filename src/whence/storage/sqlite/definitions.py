@@ -17,7 +17,7 @@ from whence.lang.datalog.parse import parse_datalog
 from whence.lang.datalog.write import to_datalog
 from whence.model.program import Program, Signature
 from whence.model.rules import Rule
-from whence.model.schema import Relation, owner
+from whence.model.schema import Relation, has_same_values, owner
 from whence.model.span import SourceText, Span
 from whence.session.definitions import Definitions
 from whence.session.functions import missing_function, parse_type
@@ -71,8 +71,9 @@ def restore_definitions(stored: Sequence[StoredDefinition], returns: Mapping[str
 
 
 def touched(before: Definitions, after: Definitions) -> set[str]:
-    """The relations that users know and that are new, gone, or defined by other rules."""
-    names = before.relations.keys() ^ after.relations.keys()
+    """The relations that users know and that are new, gone, or defined by other rules or columns."""
+    names = {*(before.relations.keys() ^ after.relations.keys())}
+    names.update(name for name, old in before.relations.items() if after.relations.get(name, old) != old)
     rules = (*_rules_only_in(before, after), *_rules_only_in(after, before))
     return {owner(name) for name in names} | {owner(rule.head.relation) for rule in rules}
 
@@ -149,7 +150,7 @@ def write_definitions(
     for name in [*new, *sorted(names - new.keys())]:
         old = known.pop(name, None)
         # A view that is only defined differently keeps its number, and with it its changes so far.
-        if old is not None and (name not in new or after.relations[name].columns != old.relation.columns):
+        if old is not None and (name not in new or not _keeps_number(old, after.relations[name], after)):
             _forget(connection, old)
             old = None
         if name in new:
@@ -162,6 +163,12 @@ def write_definitions(
                 _begin(connection, known[name])
     connection.execute("DELETE FROM sources WHERE number NOT IN (SELECT source FROM relations WHERE source NOTNULL)")
     return known
+
+
+def _keeps_number(old: StoredRelation, relation: Relation, after: Definitions) -> bool:
+    if old.rows is None and relation.name in after.views:
+        return has_same_values(old.relation, relation)
+    return old.relation.columns == relation.columns
 
 
 def catalog_checksum(connection: sqlite3.Connection) -> int:

@@ -16,11 +16,13 @@ from rich.console import Console
 from rich.text import Text
 
 from whence.cli.changes import add_changes
+from whence.cli.diff import add_diff
 from whence.cli.experiment import add_experiment
 from whence.cli.questions import add_explain, add_questions
 from whence.cli.run import add_run
 from whence.cli.serve import add_serve
 from whence.cli.shell import add_shell
+from whence.cli.site import add_site
 from whence.cli.targets import on_terminal
 from whence.cli.warmup import add_warmup
 from whence.errors import InternalError, Say, WhenceError
@@ -72,8 +74,10 @@ def parser() -> argparse.ArgumentParser:
     add_explain(commands)
     add_questions(commands)
     add_changes(commands)
+    add_diff(commands)
     add_shell(commands)
     add_serve(commands)
+    add_site(commands)
     add_experiment(commands)
     add_warmup(commands)
     for command in commands.choices.values():

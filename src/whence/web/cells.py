@@ -110,6 +110,8 @@ class _Room:
                 return self._text(format(value, "f"))
             case datetime.datetime():
                 return self._text(timestamp_text(value.replace(tzinfo=None)))
+            case bytes():
+                return self._text(value.hex().upper())
             case tuple() | list():
                 return self._list(value)
         return self._text(str(value))

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import secrets
 import socket
-import threading
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
-import uvicorn
 from fastapi import FastAPI
 from fastapi.staticfiles import StaticFiles
 from starlette.routing import Match, Mount
 from starlette.types import Scope
 
 from whence.database.database import Database
-from whence.errors import StateError, UnsupportedError
+from whence.errors import UnsupportedError
+from whence.web.background_server import BackgroundServer, listen
 from whence.web.cells import DEFAULT_LIMITS, RequestLimits
 from whence.web.connection import bounded_protocol
 from whence.web.feed import PageFeed
@@ -82,7 +78,6 @@ def app(
 
 HOST = "127.0.0.1"
 PORT = 8753
-_SECONDS_TO_START_OR_END = 10.0
 
 
 def serve(
@@ -103,96 +98,28 @@ def serve(
     local = _is_loopback(host)
     if token is None and not local:
         token = secrets.token_urlsafe(32)
-    if token is not None and (len(token) < SHORTEST_TOKEN or not _is_plain(token)):
+    if token is not None and (len(token) < SHORTEST_TOKEN or not is_plain_token(token)):
         raise UnsupportedError(
             f"a token has at least {SHORTEST_TOKEN} letters, digits, '-' and '_'", hint="leave it out, and one is made"
         )
-    listening = _listen(host, port)
+    listening = listen(host, port, "the page")
     hosts = LOOPBACK | {_in_url(host)} if local else None
     page = app(db, token=token, hosts=hosts, allow_changes=allow_changes, title=title, limits=limits)
     return Page(page, listening, host, token, limits)
 
 
-class Page:
-    """A page that is being served. It can be used in a `with` statement."""
+class Page(BackgroundServer):
+    """A page that is being served."""
 
     def __init__(
         self, page: FastAPI, listening: socket.socket, host: str, token: str | None, limits: RequestLimits
     ) -> None:
         self.token = token
-        self.port: int = listening.getsockname()[1]
+        options = {"http": bounded_protocol(limits)}
+        super().__init__(page, listening, "whence-page", before_end=page.state.feed.close, **options)
         shown = socket.gethostname() if host in ("0.0.0.0", "::") else host  # noqa: S104 - compared, not bound
         query = "" if token is None else f"?token={token}"
         self.url = f"http://{_in_url(shown)}:{self.port}/{query}"
-        config = uvicorn.Config(
-            page,
-            http=bounded_protocol(limits),
-            # Bytes that are no request are nothing for the log.
-            log_level=logging.ERROR,
-            access_log=False,
-            ws="none",
-            timeout_graceful_shutdown=2,
-        )
-        self._server = _Server(config, page.state.feed)
-        self._thread = threading.Thread(
-            target=self._server.run, kwargs={"sockets": [listening]}, name="whence-page", daemon=True
-        )
-        self._thread.start()
-        self._server.is_up.wait(_SECONDS_TO_START_OR_END)
-
-    def wait(self) -> None:
-        """Return when it is closed."""
-        while self._thread.is_alive():
-            # In pieces, so that Ctrl-C gets through.
-            self._thread.join(1.0)
-
-    def close(self) -> None:
-        """No more requests are answered. The database stays open."""
-        self._server.should_exit = True
-        self._thread.join(_SECONDS_TO_START_OR_END)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-class _Server(uvicorn.Server):
-    """A server that ends although browsers wait for events, and that can be waited for."""
-
-    def __init__(self, config: uvicorn.Config, feed: PageFeed) -> None:
-        super().__init__(config)
-        self.is_up = threading.Event()
-        self._feed = feed
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        self.is_up.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._feed.close()
-        await super().shutdown(sockets)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    try:
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    except (socket.gaierror, OverflowError):
-        raise UnsupportedError(f"there is no address {host}:{port} to serve the page at") from None
-    listening = socket.socket(family, kind, protocol)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind(address)
-    except OSError as error:
-        listening.close()
-        raise StateError(
-            f"the page cannot be served at {host}:{port}: {(error.strerror or str(error)).lower()}",
-            hint="port 0 takes a free one",
-        ) from None
-    return listening
 
 
 def _is_loopback(host: str) -> bool:
@@ -202,7 +129,7 @@ def _is_loopback(host: str) -> bool:
         return host.lower() == "localhost"
 
 
-def _is_plain(token: str) -> bool:
+def is_plain_token(token: str) -> bool:
     return token.isascii() and token.replace("-", "").replace("_", "").isalnum()
 
 

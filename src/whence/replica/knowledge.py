@@ -1,0 +1,160 @@
+"""What a site knows: causal lengths of base rows, and derivations of rows of views; all of it only ever grows.
+
+Every piece of knowledge has a number from a counter of this site, given when it last changed. A neighbour that has
+all up to a number asks for what came since, and what changed twice is sent once. So there is no queue for a
+neighbour, however long it stays away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from typing import NamedTuple, TypeAlias
+
+from whence.algebra.causal import is_present
+from whence.replica.presence import Derivation
+from whence.replica.rows import Id, id_of
+
+
+class Dot(NamedTuple):
+    """An update: its number among those of a site."""
+
+    number: int
+    site: str
+
+
+# For each column, the update that gave it its value.
+Stamps: TypeAlias = tuple[Dot, ...]
+
+
+class Length(NamedTuple):
+    """How often a row came and went, and the last update that is known of it; with a key, also that of each column."""
+
+    space: str
+    text: str
+    length: int
+    dot: Dot
+    stamps: Stamps | None = None
+
+    @property
+    def id(self) -> Id:
+        return id_of(self.space, self.text)
+
+    @property
+    def is_present(self) -> bool:
+        return is_present(self.length)
+
+
+class Told(NamedTuple):
+    """A derivation with the space and the text of its head.
+
+    `number` grows whenever the site that the space belongs to tells it again, because it holds again: others may have
+    collected it meanwhile.
+    """
+
+    space: str
+    text: str
+    number: int
+    needs: tuple[Id, ...]
+    without: tuple[Id, ...] = ()
+
+    @property
+    def derivation(self) -> Derivation:
+        return Derivation(id_of(self.space, self.text), self.needs, self.without)
+
+
+Item: TypeAlias = Length | Told
+Key: TypeAlias = Id | Derivation
+
+
+class Place(NamedTuple):
+    """When a piece of knowledge last changed, and which neighbour it came from; "" if from nobody."""
+
+    number: int
+    via: str
+
+
+class Knowledge:
+    def __init__(self) -> None:
+        self.lengths: dict[Id, Length] = {}
+        self.told: dict[Derivation, Told] = {}
+        # By key, in the order of the numbers.
+        self.places: dict[Key, Place] = {}
+        self.number = 0
+        # The spaces whose derivations mention a base row.
+        self.mentioning: dict[Id, tuple[str, ...]] = {}
+
+    def learn_length(self, node: Id, length: Length, via: str = "") -> Length | None:
+        """Take a length in, unless it is known; returns the one that was known before."""
+        known = self.lengths.get(node)
+        # Equal changes of two sites are one change. All sites remember the same of the two.
+        if known is None or (length.length, length.dot) > (known.length, known.dot):
+            self.lengths[node] = length
+            self._place(node, via)
+        return known
+
+    def learn_derivation(self, derivation: Derivation, told: Told, via: str = "") -> bool | None:
+        """Take a derivation in: True if it is new, None if it was told again, False if that is known, too."""
+        known = self.told.get(derivation)
+        if known is not None and told.number <= known.number:
+            return False
+        self.told[derivation] = told
+        if known is None:
+            self._mention(derivation, told.space)
+        self._place(derivation, via)
+        return True if known is None else None
+
+    def restore(self, key: Key, item: Item, place: Place) -> None:
+        """As it was written down, in the order of the numbers."""
+        if isinstance(item, Length):
+            assert isinstance(key, bytes)
+            self.lengths[key] = item
+        else:
+            assert not isinstance(key, bytes)
+            self.told[key] = item
+            self._mention(key, item.space)
+        self.places[key] = place
+        self.number = max(self.number, place.number)
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        for key in keys:
+            del self.places[key]
+            if isinstance(key, bytes):
+                del self.lengths[key]
+                self.mentioning.pop(key, None)
+            else:
+                del self.told[key]
+
+    def since(self, number: int) -> Iterator[tuple[Key, Place]]:
+        """What changed after a number, newest first."""
+        for key, place in reversed(self.places.items()):
+            if place.number <= number:
+                return
+            yield key, place
+
+    def item(self, key: Key) -> Item:
+        return self.lengths[key] if isinstance(key, bytes) else self.told[key]
+
+    def concerns(self, key: Key, tables: Container[str], spaces: Container[str]) -> bool:
+        """Whether somebody needs to know it who has all rows of these tables, and follows views of these spaces."""
+        if isinstance(key, bytes):
+            return self.lengths[key].space in tables or any(space in spaces for space in self.mentioning.get(key, ()))
+        return self.told[key].space in spaces
+
+    def touch(self, spaces: Container[str]) -> None:
+        """Give new numbers to what concerns these spaces: somebody has to hear of it again."""
+        for key in [key for key in self.places if self.concerns(key, spaces, spaces)]:
+            self._place(key, "")
+
+    def _mention(self, derivation: Derivation, space: str) -> None:
+        for node in (*derivation.needs, *derivation.without):
+            spaces = self.mentioning.get(node, ())
+            if space not in spaces:
+                self.mentioning[node] = (*spaces, space)
+                if node in self.lengths:
+                    # Whoever follows that space has to hear of it from now on.
+                    self._place(node, "")
+
+    def _place(self, key: Key, via: str) -> None:
+        self.places.pop(key, None)
+        self.number += 1
+        self.places[key] = Place(self.number, via)

@@ -1,0 +1,57 @@
+"""What a row rests on, in terms of base rows of all sites: Table 2 of the paper for any relation that is known here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from whence.algebra.causal import PSemiring
+from whence.algebra.derivations import evaluate
+from whence.algebra.provenance import Antichain
+from whence.replica.knowledge import Knowledge, Length
+from whence.replica.presence import Derivation
+from whence.replica.rows import Id
+
+
+class BaseRow(NamedTuple):
+    """A row that others rest on: the table or `site:view` that it belongs to, its text, and what became of it."""
+
+    space: str
+    text: str
+    length: int
+    site: str
+
+    def __str__(self) -> str:
+        what = "inserted" if self.length % 2 else "deleted"
+        return f"{self.space}{self.text}, {what} at {self.site}"
+
+
+def base_row(length: Length) -> BaseRow:
+    return BaseRow(length.space, length.text, length.length, length.dot.site)
+
+
+def supports(knowledge: Knowledge, root: Id) -> Antichain[Id]:
+    """The minimal sets of base rows each of which is enough for a row, whether they are there now or not.
+
+    Rows whose absence is needed are left out.
+    """
+    semiring: PSemiring[Id] = PSemiring()
+    return evaluate(_under(knowledge, root), semiring, semiring.variable, [root])[root]
+
+
+def _under(knowledge: Knowledge, root: Id) -> Mapping[Id, Sequence[Sequence[Id]]]:
+    of: dict[Id, list[Derivation]] = {}
+    for derivation in knowledge.told:
+        of.setdefault(derivation.head, []).append(derivation)
+    found: dict[Id, list[Sequence[Id]]] = {}
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if node in of and node not in found:
+            found[node] = [derivation.needs for derivation in of[node]]
+            todo += _all_needs(of[node])
+    return found
+
+
+def _all_needs(derivations: Iterable[Derivation]) -> list[Id]:
+    return [need for derivation in derivations for need in derivation.needs]

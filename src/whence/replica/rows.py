@@ -1,0 +1,164 @@
+"""Rows as other sites see them: a text that is the same everywhere, and an id that is derived from it.
+
+Two sites that insert the same row have inserted the same thing, so that a delete of one is a delete of the other.
+That is why an id is not drawn but derived from the row and the *space* that it belongs to: the name of a shared
+table, or `site:view` for rows that one site tells.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from json.encoder import encode_basestring_ascii
+from typing import Any, TypeAlias
+
+from whence.errors import DataError, WhenceError
+from whence.model.schema import Column, Relation, check_value
+from whence.model.types import DOUBLE, STRING, IntegerType, Row, Type, Value
+from whence.session.functions import parse_type
+
+Id: TypeAlias = bytes
+_MOST_REMEMBERED = 100_000  # remembered for each relation
+ID_BYTES = 16  # 2^64 rows before two of them are likely to meet in one id
+# Columns of a relation as messages have them: name, type, whether NULL is allowed.
+Schema: TypeAlias = list[list[object]]
+
+_written = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def space_of(site: str, relation: str) -> str:
+    """The space of rows that one site tells. No table has a name like this."""
+    return f"{site}:{relation}"
+
+
+def id_of(space: str, text: str) -> Id:
+    return blake2b(text.encode(), digest_size=ID_BYTES, key=_key(space)).digest()
+
+
+_KEYS: dict[str, bytes] = {}
+
+
+def _key(space: str) -> bytes:
+    key = _KEYS.get(space)
+    if key is None:
+        key = _KEYS[space] = blake2b(space.encode(), digest_size=32).digest()
+    return key
+
+
+class RowText:
+    """Rows of a relation to texts and back. `space` is what their ids are derived from."""
+
+    def __init__(self, relation: Relation, space: str) -> None:
+        self.relation = relation
+        self.space = space
+        self._columns = relation.columns
+        writers = [_writer(column.type) for column in relation.columns]
+        # JSON, written at once: `["%s",%d]`.
+        self._template = f"[{','.join('%d' if each is None else '%s' for each in writers)}]"
+        self._writers = [(at, each) for at, each in enumerate(writers) if each is not None]
+        # A row that was just inserted is soon asked for by the views over it, and one that was checked is merged next.
+        self._ids: dict[Row, Id] = {}
+        self._rows: dict[str, Row] = {}
+
+    def text(self, row: Row) -> str:
+        cells: list[object] = list(row)
+        if None in row:
+            return f"[{','.join('null' if cell is None else self._cell(at, cell) for at, cell in enumerate(row))}]"
+        for at, write in self._writers:
+            cells[at] = write(row[at])
+        return self._template % tuple(cells)
+
+    def id(self, row: Row) -> Id:
+        node = self._ids.get(row)
+        if node is None:
+            if len(self._ids) > _MOST_REMEMBERED:
+                self._ids.clear()
+            node = self._ids[row] = id_of(self.space, self.text(row))
+        return node
+
+    def _cell(self, at: int, value: Value) -> str:
+        write = _writer(self._columns[at].type)
+        return str(value) if write is None else write(value)
+
+    def row(self, text: str) -> Row:
+        """The row of a text from elsewhere; raises DataError where it is none of this relation."""
+        row = self._rows.get(text)
+        if row is None:
+            if len(self._rows) > _MOST_REMEMBERED:
+                self._rows.clear()
+            row = self._rows[text] = self._read(text)
+        return row
+
+    def _read(self, text: str) -> Row:
+        name = self.relation.name
+        try:
+            cells = json.loads(text)
+        except ValueError:
+            cells = None
+        if not isinstance(cells, list) or len(cells) != len(self._columns):
+            raise DataError(f"a row of {name!r} that came from another site cannot be read")
+        found: list[Value] = []
+        for column, cell in zip(self._columns, cells, strict=True):
+            try:
+                found.append(check_value(None if cell is None else column.type.from_json(cell), column))
+            except (ValueError, TypeError, ArithmeticError, AttributeError):
+                raise DataError(
+                    f"a row of {name!r} that came from another site has no {column.type} in column {column.name!r}"
+                ) from None
+        row = tuple(found)
+        if self.text(row) != text:
+            # One row with two texts would have two ids.
+            raise DataError(f"a row of {name!r} that came from another site is written in an unknown way")
+        return row
+
+
+def _writer(kind: Type) -> Callable[[Any], str] | None:
+    """What writes a value as JSON; None if it is a whole number."""
+    if isinstance(kind, IntegerType):
+        return None
+    if kind is STRING:
+        return encode_basestring_ascii
+    if kind is DOUBLE:
+        # 0.0 and -0.0 are equal, and get one text.
+        return lambda value: repr(value or 0.0)
+    return lambda value: _written(kind.to_json(value))
+
+
+def schema_of(columns: Iterable[Column]) -> Schema:
+    return [[column.name, column.type.name, column.nullable] for column in columns]
+
+
+def columns_of(schema: object, what: str) -> tuple[Column, ...]:
+    """The columns that another site tells; raises DataError where it tells none."""
+    found: list[Column] = []
+    for each in schema if isinstance(schema, list) else [None]:
+        match each:
+            case [str(name), str(kind), bool(nullable)]:
+                try:
+                    found.append(Column(name, _type_named(kind), nullable))
+                except WhenceError:
+                    raise DataError(f"{what} has a column {name!r} of type {kind!r}, which is not known here") from None
+            case _:
+                raise DataError(f"the columns of {what} cannot be read")
+    return tuple(found)
+
+
+_type_named = lru_cache(parse_type)
+
+
+def difference(ours: Sequence[Column], theirs: Sequence[Column], here: str, there: str) -> str | None:
+    """In which column the schemas of two sites differ, in words."""
+    for at in range(max(len(ours), len(theirs))):
+        one, other = (_told(columns, at) for columns in (ours, theirs))
+        if one != other:
+            return f"column {at + 1} is {one} at {here!r} and {other} at {there!r}"
+    return None
+
+
+def _told(columns: Sequence[Column], at: int) -> str:
+    if at >= len(columns):
+        return "missing"
+    column = columns[at]
+    return f"{column.name} {column.type}{'' if column.nullable else ' NOT NULL'}"

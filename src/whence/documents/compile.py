@@ -1,0 +1,136 @@
+"""A query as views: which nodes are answers, which may become answers, and which streams may bring others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from whence.algebra.kleene import Truth
+from whence.documents.conditions import TEXT_STEP, Branch, Context
+from whence.documents.places import Place, Rules, Tables, closed
+from whence.documents.xpath.syntax import PathExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A query as rules, to which others can be added: `context` has them, and what they ask of streams."""
+
+    context: Context
+    main: MainPath
+    columns: tuple[Branch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The relations that a query is, beside its parts."""
+
+    query: str
+
+    @property
+    def candidate(self) -> str:
+        """Nodes that are answers or may become some."""
+        return f"{self.query}$candidate"
+
+    @property
+    def source(self) -> str:
+        """Streams that may bring answers."""
+        return f"{self.query}$source"
+
+    @property
+    def possible(self) -> str:
+        """Candidates that are no answers yet, and sources."""
+        return f"{self.query}_possible"
+
+    @property
+    def value(self) -> str:
+        """The texts of answers."""
+        return f"{self.query}_value"
+
+    @property
+    def useful(self) -> str:
+        """Documents and their streams that may still change the answers."""
+        return f"{self.query}_useful"
+
+    @property
+    def waiting(self) -> str:
+        """Steps and nodes that may become part of an answer, and lack something that their predicates ask for."""
+        return f"{self.query}_waiting"
+
+
+class MainPath:
+    """The steps from the root to the answers."""
+
+    def __init__(self, context: Context, path: PathExpression) -> None:
+        self._context = context
+        self._rules = context.rules
+        self.branches: list[Branch] = []
+        self.stages: dict[tuple[int, Truth], str] = {}
+        """The relations of the nodes that a step selects, where they are not all nodes at its place."""
+        branch: Branch | None = Branch(context, context.root(context.document), path.steps)
+        while branch is not None:
+            self.branches.append(branch)
+            branch = branch.rest
+
+    @property
+    def end(self) -> Place:
+        return self.branches[-1].here
+
+    def selected(self, mode: Truth) -> tuple[list[str], list[list[str]]]:
+        """Literals by which `n`, at the path `x`, is at the end; and for the mode "maybe", one body for each step that
+        a stream node `s` could bring.
+        """
+        sources: list[list[str]] = []
+        # The relation of the nodes that the steps so far select; None as long as they are those at their places.
+        selected: str | None = None
+        for at, branch in enumerate(self.branches):
+            is_last = at == len(self.branches) - 1
+            above = self._above(selected, branch, mode)
+            if mode is Truth.MAYBE:
+                sources.append(self._source(branch, selected, above))
+            body = [*branch.nodes("n", "y" if above else "_", mode), *above]
+            if is_last:
+                return body, sources
+            if branch.step.predicates or selected is not None:
+                selected = self._rules.fresh("sure" if mode is Truth.TRUE else "maybe")
+                self._rules.add(f"{selected}(n)", *body)
+                self.stages[at, mode] = selected
+        raise AssertionError("a path has a step")
+
+    def _above(self, selected: str | None, branch: Branch, mode: Truth) -> list[str]:
+        """Literals: `y` is selected, or for a descendant step lies within what is."""
+        if selected is None:
+            return []
+        if branch.step.axis == "child":
+            return [f"{selected}(y)"]
+        edge = branch.place.leading_to(branch.here, with_streams=mode is Truth.MAYBE)
+        return [f"{closed(self._rules, 'within', selected, edge, upwards=False)}(y)"]
+
+    def _source(self, branch: Branch, selected: str | None, above: list[str]) -> list[str]:
+        stream, *rest = branch.streams()
+        parts = stream.split("(_, ", 1)
+        body = [f"{parts[0]}(s, {parts[1]}", *rest]
+        return [*body, *above] if selected is not None else body
+
+
+def compile_query(name: str, document: str, path: PathExpression, number: Callable[[str], int]) -> Compiled:
+    """Views for a query whose answers are nodes.
+
+    `NAME(node, path)` are the answers, `NAME_value(node, value)` their texts, and `NAME_possible(node, path, stream)`
+    what may still come: nodes with an empty stream, and nodes of streams with their names.
+    """
+    context = Context(Rules(name), document, number)
+    names, rules, tables = Names(name), context.rules, Tables(document)
+    main = MainPath(context, path)
+    for relation, mode in ((name, Truth.TRUE), (names.candidate, Truth.MAYBE)):
+        body, sources = main.selected(mode)
+        rules.add(f"{relation}(n, x)", *body)
+        for source in sources:
+            rules.add(f"{names.source}(s, x, f)", *source)
+    rules.add(f'{names.possible}(n, x, "")', f"{names.candidate}(n, x)", f"!{name}(n, x)")
+    rules.add(f"{names.possible}(s, x, f)", f"{names.source}(s, x, f)")
+    if path.steps[-1].kind == "element":
+        text = main.end.step(TEXT_STEP)
+        rules.add(f"{names.value}(n, v)", f"{tables.text}(_, n, z, v, _)", *text.at("z"), f"{name}(n, _)")
+    else:
+        rules.add(f"{names.value}(n, v)", f"{tables.text}(n, _, _, v, _)", f"{name}(n, _)")
+    return Compiled(context, main)

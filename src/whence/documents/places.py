@@ -1,0 +1,152 @@
+"""Where the steps of a query can be matched: the top-down half of PossibleSat, over paths instead of nodes.
+
+The paper's relation p̂ has the nodes whose ancestors match the steps above p. Whether they do depends on labels alone,
+so it is a relation of paths here, whose size does not grow with the document.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from whence.documents.xpath.syntax import ANY_NAME, Step
+from whence.model.types.strings import datalog_string
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The relations of a document, by its name."""
+
+    document: str
+
+    @property
+    def element(self) -> str:
+        return f"{self.document}_element"
+
+    @property
+    def text(self) -> str:
+        return f"{self.document}_text"
+
+    @property
+    def path(self) -> str:
+        return f"{self.document}_path"
+
+    @property
+    def within(self) -> str:
+        """Each path with all that it begins with, itself included: the ancestors, of paths instead of nodes."""
+        return f"{self.document}_within"
+
+    @property
+    def stream(self) -> str:
+        return f"{self.document}_stream"
+
+    @property
+    def brings(self) -> str:
+        """Which streams can bring what is asked for at a step."""
+        return f"{self.document}_brings"
+
+    def declarations(self) -> str:
+        return f"""
+            .decl {self.path}(path: number, parent: number, label: symbol, kind: symbol)
+            .decl {self.within}(path: number, above: number)
+            .decl {self.element}(node: number, parent: number, path: number) bag
+            .decl {self.text}(node: number, parent: number, path: number, value: symbol, number: float nullable) bag
+            .decl {self.stream}(node: number, parent: number, path: number, stream: symbol, label: symbol)
+            .decl {self.brings}(step: number, stream: symbol, label: symbol)
+        """
+
+
+@dataclass(slots=True)
+class Rules:
+    """The rules of one query, as they are added, and names for their relations."""
+
+    name: str
+    lines: list[str] = field(default_factory=list)
+    _next: int = 0
+
+    def fresh(self, what: str) -> str:
+        """A relation that is part of this query: `paid$has3`."""
+        self._next += 1
+        return f"{self.name}${what}{self._next}"
+
+    def add(self, head: str, *body: str) -> None:
+        self.lines.append(f"{head} :- {', '.join(body)}.")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+class Place:
+    """The paths at which a step of a query can be matched; at the root it is the document itself.
+
+    Relations of paths that few need are made when they are asked for.
+    """
+
+    def __init__(self, rules: Rules, tables: Tables, hat: str | None = None) -> None:
+        self.rules = rules
+        self.tables = tables
+        self._hat = hat
+        self._inside: str | None = None
+        self._below: str | None = None
+        self._steps: dict[Step, Place] = {}
+
+    @property
+    def is_root(self) -> bool:
+        return self._hat is None
+
+    def at(self, path: str) -> list[str]:
+        """Literals: the path is one of these."""
+        return [f"{path} = 0"] if self._hat is None else [f"{self._hat}({path})"]
+
+    def inside(self, path: str) -> list[str]:
+        """Literals: the path is one of these, or below one."""
+        if self._hat is None:
+            return []
+        if self._inside is None:
+            self._inside = self.rules.fresh("inside")
+            self.rules.add(f"{self._inside}(x)", f"{self.tables.within}(x, y)", f"{self._hat}(y)")
+        return [f"{self._inside}({path})"]
+
+    def edges_below(self) -> str:
+        """The relation of the elements below these places, with their parents."""
+        if self._below is None:
+            below, self._below = self.rules.fresh("below"), self.rules.fresh("edge")
+            self.rules.add(f"{below}(x)", f"{self.tables.path}(x, y, _, _)", *self.inside("y"))
+            self.rules.add(f"{self._below}(n, y)", f"{self.tables.element}(n, y, x)", f"{below}(x)")
+        return self._below
+
+    def step(self, step: Step) -> Place:
+        """Where the step leads to from here."""
+        if step not in self._steps:
+            hat = self.rules.fresh("at")
+            label = "_" if step.name == ANY_NAME else datalog_string(step.label)
+            above = self.at("y") if step.axis == "child" else self.inside("y")
+            parent = "y" if above else "_"
+            self.rules.add(f"{hat}(x)", f'{self.tables.path}(x, {parent}, {label}, "{step.kind}")', *above)
+            self._steps[step] = Place(self.rules, self.tables, hat)
+        return self._steps[step]
+
+    def leading_to(self, target: Place, *, with_streams: bool) -> str:
+        """The relation of edges that lead down from here to the parents of target nodes, and of streams if wanted."""
+        rules, tables = self.rules, self.tables
+        lead, edge = rules.fresh("lead"), rules.fresh("down")
+        rules.add(f"{lead}(z)", f"{tables.path}(x, y, _, _)", *target.at("x"), f"{tables.within}(y, z)")
+        if with_streams:
+            rules.add(f"{lead}(z)", f"{tables.stream}(_, _, x, _, _)", f"{tables.within}(x, z)")
+        rules.add(f"{edge}(n, y)", f"{tables.element}(n, y, x)", f"{lead}(x)", *self.inside("x"))
+        return edge
+
+
+def closed(rules: Rules, what: str, base: str, edge: str, *, upwards: bool, values: str = "") -> str:
+    """The relation of what is reached from the nodes of `base` along the edges (child, parent), themselves included.
+
+    Only the recursion itself reads the edges, and only a copy of it is read from above: a join with a recursive view
+    is kept by the recursion's means, which are slower for a document's many rows than counting in columns.
+    """
+    reached, copied = rules.fresh(what), rules.fresh(what)
+    rules.add(f"{reached}(n{values})", f"{base}(n{values})")
+    step = f"{edge}(n, y)"
+    head, body = ("y", "n") if upwards else ("n", "y")
+    rules.add(f"{reached}({head}{values})", f"{reached}({body}{values})", step)
+    rules.add(f"{copied}(n{values})", f"{reached}(n{values})")
+    return copied

@@ -1,0 +1,195 @@
+"""XML by events: what a text brings, node by node. Entities are refused, and nothing is loaded from anywhere."""
+
+from __future__ import annotations
+
+import re
+from typing import NoReturn
+from xml.parsers import expat
+
+from whence.documents.limits import LimitError, Limits
+from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, Path, Paths, StreamNode
+from whence.errors import DataError
+
+# The target of the processing instruction that stands for a stream: `<?stream payments?>`.
+STREAM = "stream"
+NAME = re.compile(r"[^\W\d][\w.-]*")
+# Fragments may have several trees, and XML wants one: they are read as if they stood within this.
+_WRAPPER = "<fragment>"
+
+
+class XmlReader:
+    """Reads texts into an arrival. Where one is malformed, the trees before the place stay in the arrival."""
+
+    def __init__(self, paths: Paths, limits: Limits, arrival: Arrival) -> None:
+        self._paths = paths
+        self._limits = limits
+        self.arrival = arrival
+
+    def document(self, text: str | bytes) -> None:
+        """One element, at the root."""
+        self._read(text, 0, self._paths.root, is_fragment=False)
+
+    def fragment(self, text: str | bytes, place: StreamNode) -> None:
+        """Elements and texts, beside the node of a stream."""
+        self._read(text, place.parent, place.path, is_fragment=True)
+
+    def _read(self, text: str | bytes, parent: int, path: Path, *, is_fragment: bool) -> None:
+        arrival = self.arrival
+        parser = expat.ParserCreate()
+        events = _Events(parser, arrival, self._paths, self._limits, parent, path, is_fragment)
+        whole = arrival.mark()
+        is_over = False
+        try:
+            if is_fragment:
+                parser.Parse(_WRAPPER.encode() if isinstance(text, bytes) else _WRAPPER, False)
+            parser.Parse(text, not is_fragment)
+            is_over = True
+            if is_fragment:
+                parser.Parse(b"</fragment>" if isinstance(text, bytes) else "</fragment>", True)
+        except expat.ExpatError as error:
+            arrival.cut(events.good if is_fragment else whole)
+            reason = expat.ErrorString(error.code) or "not well-formed"
+            if is_over and len(events.nodes) > 1:
+                reason = "the fragment ends within an element"
+            raise _malformed(reason, error.lineno, error.offset, is_fragment, text) from None
+        except DataError as error:
+            arrival.cut(events.good if is_fragment else whole)
+            line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber
+            place = _place(line, column, is_fragment)
+            raise DataError(f"{error.message}, at {place}", hint=error.hint) from None
+
+
+def _place(line: int, column: int, is_fragment: bool) -> str:
+    shift = len(_WRAPPER) if is_fragment and line == 1 else 0
+    return f"line {line}, column {max(1, column - shift + 1)}"
+
+
+def _malformed(reason: str, line: int, column: int, is_fragment: bool, text: str | bytes) -> DataError:
+    what = "fragment" if is_fragment else "document"
+    lines = (text if isinstance(text, str) else text.decode(errors="replace")).split("\n")
+    excerpt = lines[line - 1] if line <= len(lines) else ""
+    at = max(0, column - (len(_WRAPPER) if is_fragment and line == 1 else 0))
+    near = excerpt[max(0, at - 20) : at + 20].strip()
+    return DataError(
+        f"the XML of the {what} is malformed at {_place(line, column, is_fragment)}: {reason}"
+        + (f", near {near!r}" if near else ""),
+        hint="what came before the tree with the mistake is kept" if is_fragment else None,
+    )
+
+
+class _Events:
+    """What expat calls, for one text.
+
+    The three calls that come for every node are functions with all that they use at hand: to look it up in an object
+    each time takes as long as the parser does.
+    """
+
+    def __init__(
+        self,
+        parser: expat.XMLParserType,
+        arrival: Arrival,
+        paths: Paths,
+        limits: Limits,
+        parent: int,
+        path: Path,
+        is_fragment: bool,
+    ) -> None:
+        self._arrival = arrival
+        self.nodes = [parent]
+        self._places = [path]
+        self.good = arrival.mark()
+        parser.buffer_text = True
+        parser.ordered_attributes = True
+        parser.ProcessingInstructionHandler = self._instruction
+        parser.EntityDeclHandler = self._entity
+        parser.SkippedEntityHandler = self._skipped
+        self._attach(parser, paths, limits, is_fragment)
+
+    def _attach(self, parser: expat.XMLParserType, paths: Paths, limits: Limits, is_fragment: bool) -> None:
+        arrival, nodes, places, below = self._arrival, self.nodes, self._places, paths.below
+        element, element_parent, element_path = arrival.element, arrival.element_parent, arrival.element_path
+        add_text, add_parent = arrival.text.append, arrival.text_parent.append
+        add_path, add_value = arrival.text_path.append, arrival.value.append
+        last, longest = arrival.next + limits.nodes, limits.text
+        skip_first = is_fragment
+
+        def start(tag: str, attributes: list[str]) -> None:
+            nonlocal skip_first
+            if skip_first:
+                skip_first = False
+                return
+            above = places[-1]
+            path = above.children.get(tag) or below(above, tag)
+            node = arrival.next
+            arrival.next = node + 1
+            if path.wanted:
+                element.append(node)
+                element_parent.append(nodes[-1])
+                element_path.append(path.number)
+            nodes.append(node)
+            places.append(path)
+            if attributes:
+                for at in range(0, len(attributes), 2):
+                    label = ATTRIBUTE + attributes[at]
+                    value(path.children.get(label) or below(path, label, "attribute"), node, attributes[at + 1])
+            if node > last:
+                raise LimitError("one text brings too many nodes", limits.nodes, "nodes")
+
+        def end(_: str) -> None:
+            nodes.pop()
+            places.pop()
+            if len(places) == 1:
+                self.good = arrival.mark()
+
+        def text(characters: str) -> None:
+            if not characters.isspace():
+                above = places[-1]
+                value(above.children.get(TEXT) or below(above, TEXT, "text"), nodes[-1], characters)
+                if len(places) == 1:
+                    self.good = arrival.mark()
+
+        def value(path: Path, parent: int, characters: str) -> None:
+            node = arrival.next
+            arrival.next = node + 1
+            if path.wanted:
+                if len(characters) > longest:
+                    raise LimitError("a text is too long", longest, "text")
+                add_text(node)
+                add_parent(parent)
+                add_path(path.number)
+                add_value(characters)
+
+        parser.StartElementHandler = start
+        parser.EndElementHandler = end
+        parser.CharacterDataHandler = text
+
+    def _instruction(self, target: str, data: str) -> None:
+        if target != STREAM:
+            return
+        name = data.strip()
+        if not NAME.fullmatch(name):
+            raise DataError(
+                f"a stream needs a name, and this one has {data!r}", hint="write <?stream payments?>, with one word"
+            )
+        above = self._places[-1]
+        if above.parent is None:
+            raise DataError(
+                f"the stream {name!r} stands outside of the document's element", hint="put it inside of an element"
+            )
+        arrival = self._arrival
+        arrival.streams.append(StreamNode(arrival.next, self.nodes[-1], above, name))
+        arrival.next += 1
+        if len(self._places) == 1:
+            self.good = arrival.mark()
+
+    def _entity(self, name: str, *_: object) -> NoReturn:
+        raise DataError(
+            f"the document declares an entity, {name!r}, and entities are not read",
+            hint="write the text itself in its place",
+        )
+
+    def _skipped(self, name: str, _: bool) -> NoReturn:
+        raise DataError(
+            f"the entity &{name}; is not declared here, and nothing is loaded from outside",
+            hint="write the text itself in its place",
+        )

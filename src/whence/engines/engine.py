@@ -20,6 +20,7 @@ from whence.model.rules import Rule
 from whence.model.types import Row, Value
 from whence.model.updates import Delta, Update
 from whence.planning.statistics import Statistics
+from whence.rewriting.adaptation import Adaptation
 
 
 class Engine(Protocol):
@@ -237,6 +238,15 @@ class MaintenancePlans(KeepsStatistics, Protocol):
         """What the last change cost it; None if it did not touch it."""
 
 
+class Adapts(KeepsStatistics, Protocol):
+    """Old contents of views that can be used for new definitions."""
+
+    def adapt(
+        self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation
+    ) -> Mapping[str, Delta]:
+        """As `Engine.define`, along a plan. Where it cannot be followed, everything that differs is rebuilt."""
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """By kind, who does it."""
@@ -247,3 +257,4 @@ class Capabilities:
     prefetch: Prefetch | None = None
     statistics: KeepsStatistics | None = None
     plans: MaintenancePlans | None = None
+    adaptation: Adapts | None = None

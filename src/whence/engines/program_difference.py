@@ -19,6 +19,11 @@ class Difference(NamedTuple):
     fresh: tuple[Component, ...]
     gone: frozenset[str]
 
+    def going_on(self, kept: frozenset[str]) -> Difference:
+        """The same where these relations go on as well, although something below them is different."""
+        fresh = tuple(component for component in self.fresh if kept.isdisjoint(component.relations))
+        return Difference(fresh, self.gone - kept)
+
 
 def difference(before: Analysis, functions_before: Functions, after: Analysis, functions: Functions) -> Difference:
     known = len(before.components)

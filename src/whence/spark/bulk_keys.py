@@ -30,7 +30,9 @@ def upserted(frame: DataFrame, relation: Relation, clock: Clock, engine: SparkEn
             hint="leave one of them: the rows of a DataFrame have no order, so that none is the last",
         )
     going = engine.frame(relation.name).join(rows.select(*key), key, "left_semi")
-    return BulkDraft(checks.delta(difference(relation, going.select(*rows.columns), rows), relation), clock, late)
+    return BulkDraft(
+        relation, checks.delta(difference(relation, going.select(*rows.columns), rows), relation), clock, late
+    )
 
 
 def deleted_by_key(
@@ -53,4 +55,4 @@ def deleted_by_key(
                 hint='missing="ignore" passes over rows that are not there',
             )
     found = table.join(keys, places, "left_semi").select(*table.columns)
-    return BulkDraft(checks.delta(found.withColumn("n", -functions.col("n")), relation), clock)
+    return BulkDraft(relation, checks.delta(found.withColumn("n", -functions.col("n")), relation), clock)

@@ -14,8 +14,8 @@ from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
 from whence.errors import DataError, UnsupportedError
 from whence.functions.types import fits
 from whence.model.schema import Relation
-from whence.model.types import DOUBLE, Row
-from whence.model.updates import Update
+from whence.model.types import DOUBLE, REAL, Row
+from whence.model.updates import Delta, Update
 from whence.session.draft import Draft, TableContents
 from whence.session.lifetimes import Clock
 from whence.sources.rows import column_positions, listed, row_text
@@ -23,30 +23,38 @@ from whence.spark.home import StorageHome
 from whence.spark.lifetimes import is_late
 from whence.spark.sessions import type_of, zoneless
 
-# Up to so many rows of a frame are taken one by one, if they do not have more values than this: the driver follows
-# them in less time than the cluster takes to derive a view again.
+# Up to so many rows of a frame are taken one by one, if they do not have more values than this.
 TAKEN_AS_ROWS = 100_000
 TAKEN_AS_VALUES = 1_000_000
+# And up to so many as columns: the driver follows them in less time than the cluster takes to derive a view again.
+COLUMN_ROWS = 2_000_000
+COLUMN_VALUES = 20_000_000
+# A frame that Spark takes to be no larger than this is read without a limit, which would bring it into one task.
+UNLIMITED_BYTES = 1 << 28
 
 
-def few_rows(frame: DataFrame) -> pa.Table | None:
-    """The rows of a frame if they are few."""
-    most = min(TAKEN_AS_ROWS, TAKEN_AS_VALUES // max(1, len(frame.columns)))
-    rows = frame.limit(most + 1).toArrow()
-    return rows if rows.num_rows <= most else None
+def few_rows(frame: DataFrame, *, in_columns: bool = False) -> pa.Table | None:
+    """The rows of a frame if they are few, or few enough for columns."""
+    rows, values = (COLUMN_ROWS, COLUMN_VALUES) if in_columns and TAKEN_AS_ROWS else (TAKEN_AS_ROWS, TAKEN_AS_VALUES)
+    most = min(rows, values // max(1, len(frame.columns)))
+    # What Spark plans with; PySpark has no other way to it.
+    size = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()  # noqa: SLF001
+    found = (frame if int(str(size)) <= UNLIMITED_BYTES else frame.limit(most + 1)).toArrow()
+    return found if found.num_rows <= most else None
 
 
 class BulkDraft(Draft):
     """A change to one table that nobody looks at row by row. So many rows were too late for it."""
 
-    def __init__(self, delta: FrameDelta, clock: Clock, late: int = 0) -> None:
+    def __init__(self, relation: Relation, delta: Delta, clock: Clock, late: int = 0) -> None:
         super().__init__(_nothing_looked_up, clock)
+        self._relation = relation
         self._delta = delta
         self.passage.expired = late
 
     @property
     def update(self) -> Update:
-        return Update({self._delta.relation.name: self._delta})
+        return Update({self._relation.name: self._delta} if self._delta else {})
 
 
 def _nothing_looked_up(relation: Relation) -> TableContents:
@@ -71,7 +79,7 @@ class BulkChecks:
         if relation.distinct:
             there = self._engine.frame(relation.name)
             rows = joined(rows, there, relation, "left_anti").withColumn("n", functions.lit(1).cast("bigint"))
-        return BulkDraft(self.delta(rows, relation), clock, late)
+        return BulkDraft(relation, self.delta(rows, relation), clock, late)
 
     def deleted(self, frame: DataFrame, relation: Relation, clock: Clock, *, ignore_missing: bool) -> BulkDraft:
         """The rows that go. Raises for the first one that is not there."""
@@ -85,7 +93,7 @@ class BulkChecks:
                     hint='missing="ignore" passes over rows that are not there',
                 )
         going = found.withColumn("n", -functions.least("n", "there")).drop("there").where("n <> 0")
-        return BulkDraft(self.delta(going, relation), clock)
+        return BulkDraft(relation, self.delta(going, relation), clock)
 
     def in_time(self, rows: DataFrame, relation: Relation, clock: Clock) -> tuple[DataFrame, int]:
         """Rows that have not left by now, and how many have."""
@@ -110,7 +118,7 @@ class BulkChecks:
                 )
             value = zoneless(functions.col(f"`{field.name}`"), field.dataType).cast(spark_type(column.type))
             # There is one zero.
-            picked.append((value + functions.lit(0.0) if column.type == DOUBLE else value).alias(f"c{at}"))
+            picked.append((value + functions.lit(0.0) if column.type in (DOUBLE, REAL) else value).alias(f"c{at}"))
         kept = self._home.keep(relation.name, frame.select(*picked))
         self.check_values(kept, relation, "a row of the DataFrame")
         return kept.groupBy(*column_names(relation.arity)).agg(functions.count(functions.lit(1)).alias("n"))
@@ -122,7 +130,7 @@ class BulkChecks:
             value = functions.col(f"c{at}")
             if not column.nullable:
                 wrong |= value.isNull()
-            if column.type == DOUBLE:
+            if column.type in (DOUBLE, REAL):
                 wrong |= is_no_number(value)
         for row in self.first(frame.where(wrong), relation):
             bad = next(

@@ -41,7 +41,7 @@ class BulkStatements:
             return None
         there = self._engine.frame(relation.name)
         going = joined(there, rows.frame.drop("n"), relation, "left_semi").withColumn("n", -functions.col("n"))
-        return BulkDraft(self._checks.delta(going, relation), clock)
+        return BulkDraft(relation, self._checks.delta(going, relation), clock)
 
     def overwriting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> BulkDraft | None:
         if not rows_tell_all(relation):
@@ -60,7 +60,7 @@ class BulkStatements:
             wanted = present(wanted)
         self._check_keys(wanted.limit(0), wanted, wanted.limit(0), relation)
         table = self._engine.frame(relation.name)
-        return BulkDraft(self._checks.delta(difference(relation, table, wanted), relation), clock, late)
+        return BulkDraft(relation, self._checks.delta(difference(relation, table, wanted), relation), clock, late)
 
     def changing(
         self, rows: Mapping[Row, int], relation: Relation, statement: ChangeRows, clock: Clock
@@ -81,7 +81,7 @@ class BulkStatements:
         self._check_keys(updated, inserted, staying, relation)
         if relation.distinct:
             coming = joined(present(coming), staying, relation, "left_anti")
-        return BulkDraft(self._checks.delta(summed(relation, [coming, going]), relation), clock, sum(late))
+        return BulkDraft(relation, self._checks.delta(summed(relation, [coming, going]), relation), clock, sum(late))
 
     def _going(self, found: DataFrame, relation: Relation, *, repeats: bool) -> DataFrame:
         """The rows that leave, all copies of each. Raises for one that is to leave several times."""

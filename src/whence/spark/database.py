@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.columns.arrow import ArrowRows
 from whence.database.database import Database
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.errors import spark_errors, unreadable_file
@@ -23,19 +24,24 @@ from whence.errors import DataError, ParseError, StateError, UnsupportedError
 from whence.explain.explain import Explanation
 from whence.interrupts import held, interruptible, steady_context
 from whence.lang.sql.parameters import Parameters
+from whence.model.schema import Relation
 from whence.model.updates import Commit
 from whence.session.changes import ignores_missing
 from whence.session.journal import KEEP_VERSIONS
+from whence.session.lifetimes import Clock
 from whence.session.session import Session
-from whence.sources.keys import are_key_columns, check_has_key
+from whence.sources.keys import are_key_columns, are_keys, check_has_key, key_relation
 from whence.sources.text_files import decode
+from whence.spark import bulk_load
 from whence.spark.bulk_keys import deleted_by_key, upserted
-from whence.spark.bulk_load import BulkChecks, few_rows
+from whence.spark.bulk_load import BulkChecks, BulkDraft, few_rows
+from whence.spark.column_load import ColumnChecks
 from whence.spark.decorators import MaterializedView, Pipeline
 from whence.spark.explain import explain_on_spark
 from whence.spark.export import Export
 from whence.spark.home import StorageHome
 from whence.spark.journal import ClusterJournal, open_session
+from whence.spark.lifetimes import UPCOMING
 from whence.spark.publication import Publisher
 from whence.spark.query import SparkQuery
 from whence.spark.sessions import check_running, own_session
@@ -74,7 +80,7 @@ class SparkDatabase(Database):
                 raise
         super().__init__(session)
         self._engine, self._journal, self._home = engine, journal, home
-        self._bulk = BulkChecks(engine, home)
+        self._bulk, self._columns = BulkChecks(engine, home), ColumnChecks(engine)
         self._publisher = Publisher(spark, engine, storage, home)
         self._spark, self._own, self._storage = spark, own, storage
         self._streams = Streams(spark, storage, engine, home, self._changing, is_kept=root is not None)
@@ -102,39 +108,47 @@ class SparkDatabase(Database):
             return explain_on_spark(name, session.definitions.analysis, self._engine, analyze=analyze)
 
     def insert(self, relation: str, rows: object) -> Commit:
-        if not isinstance(rows, DataFrame):
-            return super().insert(relation, rows)
-        small = self._small(relation, rows)
-        if small is not None:
-            return super().insert(relation, small)
+        given = self._given(relation, rows)
+        done = self._in_columns(relation, given, self._columns.inserted)
+        if done is not None:
+            return done
+        if not isinstance(rows, DataFrame) or _are_few(given, self._table(relation)):
+            return super().insert(relation, given)
         with self._changing() as session:
             table = session.definitions.table(relation)
-            return session.commit(self._bulk.inserted(rows, table, session.clock))
+            with self._engine.phase(table.name, "check the rows that come"):
+                draft = self._bulk.inserted(rows, table, session.clock)
+            return session.commit(draft)
 
     def delete(self, relation: str, rows: object, *, missing: Literal["error", "ignore"] = "error") -> Commit:
-        if not isinstance(rows, DataFrame):
-            return super().delete(relation, rows, missing=missing)
-        small = self._small(relation, rows)
-        if small is not None:
-            return super().delete(relation, small, missing=missing)
+        given, ignored = self._given(relation, rows), ignores_missing(missing)
+        done = self._in_columns(relation, given, self._columns.deleted, by_key=self._columns.deleted_by_key)
+        if done is not None:
+            return done
+        if not isinstance(rows, DataFrame) or _are_few(given):
+            return super().delete(relation, given, missing=missing)
         with self._changing() as session:
             table = session.definitions.table(relation)
-            ignored = ignores_missing(missing)
-            if table.key and are_key_columns(rows.columns, table):
-                keyed = deleted_by_key(rows, table, session.clock, self._engine, self._bulk, ignore_missing=ignored)
-                return session.commit(keyed)
-            return session.commit(self._bulk.deleted(rows, table, session.clock, ignore_missing=ignored))
+            with self._engine.phase(table.name, "look up the rows that go"):
+                if table.key and are_key_columns(rows.columns, table):
+                    draft = deleted_by_key(rows, table, session.clock, self._engine, self._bulk, ignore_missing=ignored)
+                else:
+                    draft = self._bulk.deleted(rows, table, session.clock, ignore_missing=ignored)
+            return session.commit(draft)
 
     def upsert(self, relation: str, rows: object) -> Commit:
-        if not isinstance(rows, DataFrame):
-            return super().upsert(relation, rows)
-        small = self._small(relation, rows)
-        if small is not None:
-            return super().upsert(relation, small)
+        given = self._given(relation, rows)
+        done = self._in_columns(relation, given, self._columns.upserted)
+        if done is not None:
+            return done
+        if not isinstance(rows, DataFrame) or _are_few(given):
+            return super().upsert(relation, given)
         with self._changing() as session:
             table = session.definitions.table(relation)
             check_has_key(table, "no row can take the place of another")
-            return session.commit(upserted(rows, table, session.clock, self._engine, self._bulk))
+            with self._engine.phase(table.name, "look up the rows that are replaced"):
+                draft = upserted(rows, table, session.clock, self._engine, self._bulk)
+            return session.commit(draft)
 
     def attach(
         self,
@@ -215,10 +229,36 @@ class SparkDatabase(Database):
                 self._publisher.withdraw_all()
             super().close()
 
-    def _small(self, relation: str, rows: DataFrame) -> pa.Table | None:
+    def _given(self, relation: str, rows: object) -> object:
+        """Rows as they were handed over; those of a frame if they are few enough for this process, and else None."""
+        if not isinstance(rows, DataFrame):
+            return rows
         check_running(self._spark)
-        with spark_errors(DataError, f"the rows of the DataFrame for {relation!r} cannot be computed"):
-            return few_rows(rows)
+        with (
+            self._engine.phase(relation, "bring the rows that come"),
+            spark_errors(DataError, f"the rows of the DataFrame for {relation!r} cannot be computed"),
+        ):
+            return few_rows(rows, in_columns=True)
+
+    def _in_columns(
+        self,
+        relation: str,
+        given: object,
+        change: Callable[[ArrowRows, Clock], BulkDraft | None],
+        by_key: Callable[[ArrowRows, Relation, Clock], BulkDraft | None] | None = None,
+    ) -> Commit | None:
+        """The commit of a change of many rows; None if they have to be taken another way."""
+        if not isinstance(given, pa.Table | list) or len(given) < self._engine.many_rows:
+            return None
+        with self._changing() as session:
+            table, clock = session.definitions.table(relation), session.clock
+            if by_key is not None and table.key and are_keys(given, table):
+                keys = self._columns.rows(given, table, key_relation(table))
+                draft = None if keys is None else by_key(keys, table, clock)
+            else:
+                rows = self._columns.rows(given, table)
+                draft = None if rows is None else change(rows, clock)
+            return None if draft is None else session.commit(draft)
 
     @steady_context
     def _reading(self) -> Generator[Session, None, None]:
@@ -267,6 +307,16 @@ class SparkDatabase(Database):
                 self._publisher.publish(relations[name], change)
             else:
                 self._publisher.withdraw(name)
+
+
+def _are_few(given: object, coming_to: Relation | None = None) -> bool:
+    """Whether rows of a frame are few enough to be looked at one by one, and to be kept in this process if they come to
+    a table that they will leave.
+    """
+    most = bulk_load.TAKEN_AS_ROWS
+    if coming_to is not None and coming_to.ttl is not None and bulk_load.rows_tell_all(coming_to):
+        most = min(most, UPCOMING)
+    return isinstance(given, pa.Table) and given.num_rows <= most
 
 
 def _in_background(work: Callable[[], None]) -> None:

@@ -9,8 +9,7 @@ from whence.analysis.components import Component
 from whence.engines.spark.engine import SparkEngine
 from whence.explain.explain import Explanation, components_below, header, milliseconds
 from whence.explain.proofs.text import amount, place
-from whence.lang.datalog.write import to_datalog
-from whence.model.program import Program
+from whence.lang.datalog.write import rule_text
 
 
 def explain_on_spark(name: str, analysis: Analysis, engine: SparkEngine, *, analyze: bool) -> Explanation:
@@ -45,7 +44,7 @@ def _lines(component: Component, engine: SparkEngine) -> Iterator[str]:
     reading = ", ".join(f"{name} ({amount(len(engine.registry[name].counts), 'row')})" for name in component.reads)
     yield f"reads {reading or 'nothing'}"
     for rule in component.rules:
-        yield from ("", *to_datalog(Program((), (rule,))).strip().splitlines())
+        yield from ("", *rule_text(rule).splitlines())
         if rule.span is not None:
             yield f"  at {place(rule.span)}"
 
@@ -54,21 +53,24 @@ def _state(name: str, engine: SparkEngine) -> Iterator[str]:
     state = engine.registry[name]
     segments = len(engine.registry.kept_frames(name))
     if segments:
-        changed = amount(len(state.overlay_rows), "row")
+        changed = amount(state.overlay_size, "row")
         yield f"{name}: {amount(len(state.base), 'row')} in {amount(segments, 'segment')}, {changed} changed since"
     else:
-        yield f"{name}: {amount(len(state.overlay_rows), 'row')} in the driver and in the log"
+        yield f"{name}: {amount(state.overlay_size, 'row')} in the driver and in the log"
 
 
 def _work(component: Component, engine: SparkEngine) -> str:
     work = engine.work(component)
     if work is None:
         return "last commit: not touched"
-    where = "in the driver" if work.on_cluster is None else f"on the cluster, because {work.on_cluster}"
+    here = "in the driver, in columns" if work.in_columns else "in the driver"
+    where = here if work.on_cluster is None else f"on the cluster, because {work.on_cluster}"
     parts = [f"{work.tries} {'try' if work.tries == 1 else 'tries'}"]
     if work.rounds:
         parts.append(amount(work.rounds, "round"))
     parts += (f"{amount(work.rows_in, 'row')} in", f"{amount(work.rows_out, 'row')} out")
+    if work.in_columns:
+        parts.append(f"{amount(work.touched, 'byte')} looked up")
     if work.spent.jobs:
         parts += (amount(work.spent.jobs, "Spark job"), f"{amount(work.spent.shuffled, 'byte')} shuffled")
     line = f"last commit: {where}; {', '.join(parts)}, {milliseconds(work.elapsed)}"

@@ -11,16 +11,18 @@ from typing import Any
 
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame
 
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import FrameDelta
-from whence.engines.spark.registry import Appended, ChangedState, Replaced, StateChange, Stored
+from whence.engines.spark.frames import FrameDelta, summed
+from whence.engines.spark.registry import Appended, ChangedColumns, ChangedState, Merged, Replaced, StateChange, Stored
+from whence.engines.spark.state import TieredRows
 from whence.errors import StateError
+from whence.incremental.tiers import first_to_merge
 from whence.interrupts import interruptible
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, Version
+from whence.rewriting.adaptation import Adaptation
 from whence.session.definitions import Definitions, renewed
 from whence.session.journal import Entry, Journal, Made, Record, State, TableState, derive
 from whence.session.lifetimes import Lifetimes
@@ -37,10 +39,13 @@ logger = logging.getLogger("whence")
 
 # An overlay is folded into its base when it has grown to this part of it, and to so many rows.
 COMPACTED_AT = 0.1
+# Tiers are merged with each other, so that they have hardly more rows than there are groups, and lie on a disk.
+TIERS_COMPACTED_AT = 4
 SMALL_OVERLAY = 20_000
-# A base has up to so many segments, and more only as long as those after the first have few rows.
+# A base has up to so many segments. Then some become one: those that are not large against all that follow them.
 FEW_SEGMENTS = 16
-MOST_SEGMENTS = 64
+# Up to so many rows are merged in the driver, if they are decoded there; more are a job.
+MERGED_HERE = 4_000_000
 # A log is written again when it has so many times the rows that have really changed.
 LONG_WINDED = 3
 
@@ -135,35 +140,54 @@ class ClusterJournal(Journal):
         Logs are written again where rows have come and gone so often that most of what they say is of no account.
         """
         registry = self._engine.registry
-        kept: dict[str, DataFrame] = {}
+        changes: dict[str, Replaced | Merged] = {}
         tables: dict[str, NewTable] = {}
         for name in registry.names():
-            if self._has_aged(name):
-                kept[name] = self._home.keep(name, registry.frame(name))
-                codec = registry.codec(name)
-                tables[name] = NewTable(codec.kind, codec.columns, (self._home.segment(kept[name]),))
+            change = self._merged(name)
+            if change is not None:
+                changes[name] = change
+                codec, segment = registry.codec(name), self._home.segment(change.frame)
+                if isinstance(change, Replaced):
+                    tables[name] = NewTable(codec.kind, codec.columns, (segment,))
+                else:
+                    below = registry.kept_frames(name)[: change.first]
+                    segments = (*(self._home.segment(frame) for frame in below), segment)
+                    tables[name] = NewTable(codec.kind, codec.columns, segments, registry.overlay_table(name))
             elif self._is_long_winded(name):
                 tables[name] = _whole(self._engine, self._home, name)
         if tables:
             self._storage.rewrite(tables)
-        for name, frame in kept.items():
-            registry.change(name, Replaced(frame, self._home.rows(frame)))
-        return kept.keys()
+        for name, merged in changes.items():
+            registry.change(name, merged)
+        return changes.keys()
 
-    def _has_aged(self, name: str) -> bool:
-        state = self._engine.registry[name]
-        if len(state.overlay_rows) > max(SMALL_OVERLAY, COMPACTED_AT * len(state.base)):
-            return True
-        frames = self._engine.registry.kept_frames(name)
+    def _merged(self, name: str) -> Replaced | Merged | None:
+        """The rows of a state in fewer files, if that is worth it."""
+        registry = self._engine.registry
+        state, frames = registry[name], registry.kept_frames(name)
+        share = TIERS_COMPACTED_AT if isinstance(state, TieredRows) else COMPACTED_AT
+        if state.overlay_size > max(SMALL_OVERLAY, share * len(state.base)):
+            return self._as_one(name)
         if len(frames) <= FEW_SEGMENTS:
-            return False
-        first, *others = (self._home.rows(frame) for frame in frames)
-        return len(frames) > MOST_SEGMENTS or sum(others) > COMPACTED_AT * first
+            return None
+        first = min(first_to_merge([self._home.rows(frame) for frame in frames]), FEW_SEGMENTS)
+        few = sum(self._home.rows(frame) for frame in frames[first:]) <= MERGED_HERE
+        table = registry.known_sum(name, first) if few else None
+        if table is not None:
+            return Merged(first, self._home.keep_table(name, table), table.num_rows, table)
+        if first == 0:
+            return self._as_one(name)
+        kept = self._home.keep(name, summed(state.relation, frames[first:]))
+        return Merged(first, kept, self._home.rows(kept))
+
+    def _as_one(self, name: str) -> Replaced:
+        kept = self._home.keep(name, self._engine.registry.frame(name))
+        return Replaced(kept, self._home.rows(kept))
 
     def _is_long_winded(self, name: str) -> bool:
         table = self._storage.current.tables.get(name)
         written = 0 if table is None else sum([log.rows for log in table.logs])
-        return written > max(SMALL_OVERLAY, LONG_WINDED * len(self._engine.registry[name].overlay_rows))
+        return written > max(SMALL_OVERLAY, LONG_WINDED * self._engine.registry[name].overlay_size)
 
 
 def _sides(definitions: Definitions) -> set[str]:
@@ -203,12 +227,13 @@ class _Writing:
             for change in changes:
                 if isinstance(change, Appended):
                     self.appended.setdefault(name, []).append(self._home.segment(change.frame))
-            rows = [change.rows for change in changes if isinstance(change, ChangedState) and change.rows]
-            if rows:
-                codec = registry.codec(name)
-                self.logs[name] = pa.concat_tables([codec.encode(each) for each in rows])
-                if len(rows) == 1:
-                    self._encoded[name] = rows[0]
+            logged = [each for each in changes if isinstance(each, ChangedColumns | ChangedState)]
+            codec = registry.codec(name)
+            logs = [each.table if isinstance(each, ChangedColumns) else codec.encode(each.rows) for each in logged]
+            if any(log.num_rows for log in logs):
+                self.logs[name] = pa.concat_tables(logs, promote_options="default")
+                if len(logged) == 1 and isinstance(logged[0], ChangedState):
+                    self._encoded[name] = logged[0].rows
 
     def add_feed(self, seen: Mapping[str, Delta]) -> None:
         for name, delta in seen.items():
@@ -225,7 +250,7 @@ def _whole(engine: SparkEngine, home: StorageHome, name: str) -> NewTable:
     """All there is to a state."""
     codec = engine.registry.codec(name)
     segments = tuple(home.segment(frame) for frame in engine.registry.kept_frames(name))
-    return NewTable(codec.kind, codec.columns, segments, codec.encode(engine.registry[name].overlay_rows))
+    return NewTable(codec.kind, codec.columns, segments, engine.registry.overlay_table(name))
 
 
 def open_session(
@@ -254,11 +279,13 @@ class StoredChanges:
     def restore(self, state: State) -> None:
         self._read_back(state.definitions)
 
-    def make(self, before: Definitions, after: Definitions, update: Update) -> Made:
+    def make(
+        self, before: Definitions, after: Definitions, update: Update, adaptation: Adaptation | None = None
+    ) -> Made:
         """Jobs take long, and are left when they are interrupted. What is in memory then may be anything."""
         take_back = partial(self._read_back, before)
         try:
-            return Made(interruptible(partial(derive, self._engine, before, after, update)), take_back)
+            return Made(interruptible(partial(derive, self._engine, before, after, update, adaptation)), take_back)
         except Exception:
             raise
         except BaseException:
@@ -271,7 +298,9 @@ class StoredChanges:
         logs = self._storage.logs(manifest.tables.keys())
         stored = {
             name: Stored(
-                [(self._home.read(segment, table.columns), segment.rows) for segment in table.segments], logs.get(name)
+                table.columns,
+                [(self._home.read(segment, table.columns), segment.rows) for segment in table.segments],
+                logs.get(name),
             )
             for name, table in manifest.tables.items()
         }

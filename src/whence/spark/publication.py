@@ -19,17 +19,18 @@ from pyspark.sql.types import StructType
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta, as_seen, delta_frame, overlaid, summed
 from whence.engines.spark.registry import COUNTS
-from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
+from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow, spark_type
 from whence.errors import StateError
 from whence.model.schema import Column, Relation
 from whence.model.types import ArrayType, Type
 from whence.model.updates import Delta
+from whence.spark.bulk_load import joined
 from whence.spark.decorators import quoted
 from whence.spark.home import StorageHome
 from whence.spark.sessions import is_running
 from whence.spark.source import DatabaseFiles, register
 from whence.storage.files.commits import read_logs
-from whence.storage.files.segments import frame_schema, read_segment
+from whence.storage.files.segments import frame_schema, read_segments
 from whence.storage.files.store import Storage
 
 _BETWEEN = ","
@@ -89,6 +90,8 @@ def _latest(overlay: pa.Table, columns: tuple[Column, ...]) -> pa.Table:
     return overlay.take(pa.array(last.values(), pa.int64()))
 
 
+# Of rows that have gone, so many are handed to all tasks of a scan.
+MOST_GONE = 500_000
 # So many small changes are put on top of a view before it is made again.
 MOST_CHANGES = 30
 LARGE_CHANGE = 1_000
@@ -174,7 +177,38 @@ class Publisher:
 
     def _counted(self, spark: SparkSession, relation: Relation) -> DataFrame:
         base = self._base(spark, relation)
+        parts = None if base is None else self._scanned(spark, relation, base)
+        if parts is not None:
+            return parts
         return as_seen(self._engine.registry.frame_in(spark, relation.name, base), relation)
+
+    def _scanned(self, spark: SparkSession, relation: Relation, base: DataFrame) -> DataFrame | None:
+        """The rows as a scan of the base, with what has changed beside it; None where all rows have to be added up.
+
+        Rows that have gone at some time are few, and only these are added up: in a table, and in a bag, any other row
+        is as often there as each part says.
+        """
+        registry, name = self._engine.registry, relation.name
+        if registry.codec(name).kind != COUNTS or (relation.distinct and not self._engine.is_table(name)):
+            return None
+        least = [(frame, self._home.least_count(frame)) for frame in registry.kept_frames(name)]
+        if any(each is None for _, each in least):
+            return None
+        overlay = arrow_frame(spark, registry.overlay_table(name))
+        together = base.unionByName(overlay)
+        changed = [count for count in registry[name].overlay_rows.values() if count is not None]
+        with_gone = [self._home.segment(frame) for frame, each in least if each is not None and each < 0]
+        if not with_gone and min(changed, default=1) > 0:
+            return together
+        if sum(segment.rows for segment in with_gone) > MOST_GONE:
+            return None
+        parts = [overlay.where("n < 0")]
+        if with_gone:
+            columns = registry.codec(name).columns
+            parts.append(read_segments(spark, self._storage.files, with_gone, columns).where("n < 0"))
+        gone = functions.broadcast(reduce(DataFrame.unionByName, parts).drop("n").distinct())
+        touched = summed(relation, [joined(together, gone, relation, "left_semi"), overlay.limit(0)])
+        return joined(together, gone, relation, "left_anti").unionByName(touched)
 
     def _following(self, relation: Relation) -> DataFrame:
         """The rows as they are whenever they are looked at, until there are other segments."""
@@ -189,12 +223,9 @@ class Publisher:
 
     def _base(self, spark: SparkSession, relation: Relation) -> DataFrame | None:
         registry = self._engine.registry
+        segments = [self._home.segment(frame) for frame in registry.kept_frames(relation.name)]
         columns = registry.codec(relation.name).columns
-        parts = [
-            read_segment(spark, self._storage.files, self._home.segment(frame), columns)
-            for frame in registry.kept_frames(relation.name)
-        ]
-        return reduce(DataFrame.unionByName, parts) if parts else None
+        return read_segments(spark, self._storage.files, segments, columns) if segments else None
 
 
 def _named(counted: DataFrame, relation: Relation) -> DataFrame:

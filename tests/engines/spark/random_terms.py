@@ -113,17 +113,35 @@ def _tried(chance: Random, depth: int) -> Term:
     return _call(chance, chance.choice(tuple(BUILTINS)), depth)
 
 
+# So often calls are tried whose arguments are terms; then with columns, which some functions accept very few of.
+NESTED_TRIES, PLAIN_TRIES = 100, 100_000
+
+
 def random_call(chance: Random, function: str, depth: int = 2) -> Term:
     """A call of this function that analysis accepts."""
-    while True:
-        call = _call(chance, function, depth)
+    for tries in range(NESTED_TRIES + PLAIN_TRIES):
+        is_nested = tries < NESTED_TRIES
+        call = _call(chance, function, depth) if is_nested else Call(function, _plain_arguments(chance))
         if is_legal(call):
             return call
+    raise AssertionError(f"no call of {function} was found that is accepted")
 
 
 def _call(chance: Random, function: str, depth: int) -> Term:
     count = chance.choice((1, 1, 2, 2, 2, 3, 3, 4))
     return Call(function, tuple(random_term(chance, depth - 1) for _ in range(count)))
+
+
+def _plain_arguments(chance: Random) -> tuple[Term, ...]:
+    """Columns and constants, in half of all cases of one type: that is what functions of many arguments take."""
+    count = chance.randrange(8)
+    if chance.random() < 0.5:
+        return tuple(random_term(chance, 0) for _ in range(count))
+    kind = chance.choice(TYPES)
+    columns: list[Term] = [Variable(column.name) for column in RELATION.columns if column.type == kind]
+    if isinstance(kind, ArrayType):
+        columns.append(Call("array", tuple(columns)))
+    return tuple(chance.choice(columns) for _ in range(count))
 
 
 def is_legal(term: Term) -> bool:

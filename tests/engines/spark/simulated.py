@@ -10,16 +10,20 @@ from operator import itemgetter
 from random import Random
 from typing import Any
 
+import pyarrow as pa
+
 from tests.engines.local.recursive_driver import added, difference
 from whence.analysis.analyze import Analysis
 from whence.engines.reference.evaluate import evaluate
+from whence.engines.spark.columnar.lookup import ColumnLookup
 from whence.engines.spark.components import Effects, SparkComponent
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.metrics import SparkWork
 from whence.engines.spark.pages import Base, Paging, Segments
 from whence.engines.spark.registry import Registry
-from whence.engines.spark.state import CountedRows
+from whence.engines.spark.state import CountedRows, TieredRows
 from whence.engines.spark.supported import Supported
+from whence.engines.spark.types import rows_from_arrow
 from whence.errors import WhenceError
 from whence.model.program import Functions
 from whence.model.types import Row
@@ -30,12 +34,52 @@ class ToClusterError(Exception):
     """The change goes to the cluster, which is not here."""
 
 
+class DictFrame(dict[Row, Any]):
+    """A base as a dictionary, with the little of a frame that keeping one needs."""
+
+    def select(self, _: Sequence[str]) -> DictFrame:
+        return self
+
+    def unionByName(self, other: DictFrame) -> DictFrame:  # noqa: N802 - as Spark spells it
+        return DictFrame(added(self, other))
+
+
+class DictHome:
+    """Keeps tables of counts as dictionaries."""
+
+    scratch = None
+
+    def __init__(self) -> None:
+        self.engine: SparkEngine | None = None
+
+    def keep_table(self, name: str, table: pa.Table) -> DictFrame:
+        assert self.engine is not None
+        relation = self.engine.registry[name].relation
+        return DictFrame(zip(rows_from_arrow(table, relation), table.column("n").to_pylist(), strict=True))
+
+    def reachable(self, _frame: object, _most: int) -> None:
+        return None
+
+
+class DictLookup(ColumnLookup):
+    """Finds all that there is in a base, which is more than was asked for."""
+
+    def _in_base(self, name: str, positions: Sequence[int], keys: Sequence[pa.Array]) -> pa.Table:
+        codec = self._registry.codec(name)
+        return codec.encode(_stored(self._registry[name].base)).cast(codec.schema)
+
+
 class SimulatedEngine(SparkEngine):
     """The frame of a base is a dictionary."""
 
     def __init__(self, paging: Paging, maintenance: str) -> None:
         nothing: Any = None
-        super().__init__(nothing, nothing, maintenance, paging=paging)
+        home: Any = DictHome()
+        super().__init__(nothing, home, maintenance, paging=paging)
+        home.engine = self
+
+    def _lookup_in(self, registry: Registry) -> ColumnLookup:
+        return DictLookup(self.spark, registry, self._paging, self._ledger.phase)
 
     def _ask(self, states: Sequence[str], registry: Registry | None = None, view: str | None = None) -> bool:
         asked = False
@@ -62,7 +106,7 @@ class SimulatedEngine(SparkEngine):
         state: Any = self.registry[name]
         rows = self.state(name)
         segments: Segments[Any] = Segments(
-            rows,  # type: ignore[arg-type]
+            DictFrame(rows),  # type: ignore[arg-type]
             len(rows),
             lambda table: table,
             add_up=isinstance(state, CountedRows),
@@ -74,6 +118,9 @@ class SimulatedEngine(SparkEngine):
         rows = dict(_stored(state.base))
         if isinstance(state, CountedRows):
             return added(rows, state.overlay.counts)
+        if isinstance(state, TieredRows):
+            for tier in state.tiers:
+                rows.update(self.registry.codec(name).decode_log(tier.table()))
         rows.update(state.overlay)
         return {row: known for row, known in rows.items() if known is not None}
 

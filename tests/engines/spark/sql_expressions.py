@@ -11,7 +11,7 @@ from random import Random
 from whence.errors import WhenceError
 from whence.functions.builtin import BUILTINS
 from whence.functions.evaluate import compile_term
-from whence.functions.resolve import Evaluator
+from whence.functions.resolve import Evaluator, takes
 from whence.functions.types import Typed, infer
 from whence.lang.sql.functions import SYNONYMS
 from whence.lang.sql.parse import parse_sql
@@ -21,12 +21,16 @@ from whence.model.schema import Column, Relation
 from whence.model.terms import Call, Constant, Term, Variable
 from whence.model.types import (
     BIGINT,
+    BINARY,
     BOOLEAN,
     DATE,
     DOUBLE,
     INT,
+    REAL,
+    SMALLINT,
     STRING,
     TIMESTAMP,
+    TINYINT,
     ArrayType,
     DecimalType,
     Row,
@@ -45,9 +49,13 @@ def units(kind: DecimalType, number: int) -> Decimal:
 
 VALUES: dict[Type, Sequence[Value]] = {
     STRING: ("", "a", "ab", "Ab%_", " b ", "xxa", "äßŒİ", "😀z", "12", "-1.5e2", " 7 ", "true", "2024-02-29", "\t1\n"),
+    TINYINT: (0, 1, -1, 7, 127, -128),
+    SMALLINT: (0, 3, -12, 300, 2**15 - 1, -(2**15)),
     INT: (0, 1, -1, 2, 3, 7, -12, 100, 2**31 - 1, -(2**31)),
     BIGINT: (0, 1, -1, 5, -30, 2**31, 2**53 + 1, 10**15, 2**63 - 1, -(2**63)),
     DOUBLE: (0.0, 1.0, -1.0, 0.1, -2.5, 3.5, 1e-3, 123456.789, 2.0**53, 2.0**63, 5e-324, 1e308, -1.7e308, 1e22, 4.35),
+    REAL: (0.0, 1.0, -2.5, 0.10000000149011612, 16777216.0, 3.4028234663852886e38, 1.401298464324817e-45),
+    BINARY: (b"", b"a", b"ab", b"Spark", b"\x00\x7f"),
     PRICE: tuple(map(Decimal, ("0.00", "0.01", "-0.05", "1.00", "2.50", "-9999.99", "9999.99"))),
     LONG: tuple(map(Decimal, (0, 3, -7, 10**18 - 1, 1 - 10**18))),
     WIDE: tuple(units(WIDE, each) for each in (0, 10_000, -25_000, 10**37 - 1, 10**38 - 1)),
@@ -111,7 +119,56 @@ _CONSTANTS: dict[Type, Sequence[Value]] = {
 }
 _LITERALS = ("NULL", "1.5", "0.10", "12345678901", "7L", "1e3", "-2", "- 3", "1.5BD", "2D", "array(1, NULL)")
 _INTERVALS = ("'1' DAY", "'-2' MONTH", "'3' HOUR", "1 YEAR", "'90' MINUTE", "'1' MICROSECOND", "2 WEEK", "'1' QUARTER")
-_INFIX = ("+", "-", "*", "/", "%", "div", "=", "!=", "<", "<=", ">", ">=", "<=>", "and", "or")
+_INFIX = ("+", "-", "*", "/", "%", "div", "&", "|", "^", "=", "!=", "<", "<=", ">", ">=", "<=>", "and", "or")
+_PATTERNS = (
+    "'yyyy-MM-dd HH:mm:ss'",
+    "'d.M.y'",
+    "'yyyyMMdd'",
+    "'EEEE, MMMM d'",
+    "'hh:mm a'",
+    "'yy-MM-dd'",
+    "'H:m:s.SSS'",
+)
+_SIGNS = ("'X'", "'q'", "'1'", "NULL", "'😀'")
+_UNITS = ("DAY", "MONTH", "HOUR", "YEAR", "QUARTER", "WEEK", "SECOND", "MICROSECOND")
+# Arguments of functions that chance alone would not find.
+_PLACES: dict[str, tuple[Type, ...]] = {
+    "make_timestamp": (INT, INT, INT, INT, INT, PRICE),
+    "try_make_timestamp": (INT, INT, INT, INT, INT, PRICE),
+    "make_date": (INT, INT, INT),
+    "width_bucket": (DOUBLE, DOUBLE, DOUBLE, INT),
+    "mask": (STRING, STRING, STRING, STRING, STRING),
+    "overlay": (STRING, STRING, INT, INT),
+    "translate": (STRING, STRING, STRING),
+    "substring_index": (STRING, STRING, INT),
+    "split_part": (STRING, STRING, INT),
+    "regexp_replace": (STRING, STRING, STRING, INT),
+    "regexp_extract": (STRING, STRING, INT),
+    "regexp_extract_all": (STRING, STRING, INT),
+    "regexp_instr": (STRING, STRING, INT),
+    "split": (STRING, STRING, INT),
+    "levenshtein": (STRING, STRING, INT),
+    "locate": (STRING, STRING, INT),
+    "conv": (STRING, INT, INT),
+    "months_between": (TIMESTAMP, TIMESTAMP, BOOLEAN),
+    "next_day": (DATE, STRING),
+    "trunc": (DATE, STRING),
+    "sha2": (BINARY, INT),
+    "array_join": (ArrayType(STRING), STRING, STRING),
+    "array_insert": (ArrayType(INT), INT, INT),
+    "slice": (ArrayType(INT), INT, INT),
+    "timestampadd": (STRING, INT, TIMESTAMP),
+    "timestampdiff": (STRING, TIMESTAMP, TIMESTAMP),
+    "date_format": (TIMESTAMP, STRING),
+    "from_unixtime": (INT, STRING),
+    "try_cast": (STRING,),
+    "flatten": (ArrayType(INT), ArrayType(INT)),
+}
+_OPTIONAL = dict.fromkeys(
+    "mask overlay regexp_replace regexp_extract regexp_extract_all regexp_instr split levenshtein locate "
+    "months_between array_join from_unixtime".split(),
+    1,
+)
 _FIELDS = ("YEAR", "QTR", "MONTH", "DAYS", "DOW", "HOUR", "MIN", "SECOND", "SECONDS")
 _CASTS = (
     *(str(kind) for kind in TYPES),
@@ -124,7 +181,11 @@ _CASTS = (
 
 _ESCAPES = ("'!'", "'%'", "'a'")
 # Java and C round these differently in the last digit. Within another expression that could become any difference.
-APPROXIMATE = ("exp(", "ln(", "log(", "pow(", "power(")
+APPROXIMATE = (
+    *("exp(", "ln(", "log(", "pow(", "power(", "log10(", "log2(", "log1p(", "expm1(", "cbrt(", "hypot(", "atan2("),
+    *("sin(", "cos(", "tan(", "cot(", "sec(", "csc(", "sinh(", "cosh(", "tanh(", "asin(", "acos(", "atan("),
+    *("asinh(", "acosh(", "atanh(", "degrees(", "radians(", "months_between("),
+)
 _OTHER_NAMES = {builtin: [name for name, meant in SYNONYMS.items() if meant == builtin] for builtin in BUILTINS}
 
 
@@ -218,7 +279,13 @@ class Expressions:
         """Arguments of types that the function takes."""
         if function == "add_interval":
             return [self._term(self.chance.choice((DATE, TIMESTAMP)))]
+        if BUILTINS[function].resolve == takes(returns=DOUBLE):
+            return []
+        known = _PLACES.get(function)
         while True:
+            if known is not None:
+                count = self.chance.randint(len(known) - _OPTIONAL.get(function, 0), len(known))
+                return [self._term(kind) for kind in known[:count]]
             kinds = self.chance.choices(TYPES, k=2)
             terms = tuple(
                 self._term(self.chance.choice(kinds)) for _ in range(self.chance.choice((1, 1, 2, 2, 3, 4, 5)))
@@ -249,6 +316,9 @@ class Expressions:
     def _written(self, function: str, arguments: list[str]) -> str | None:
         choose = self.chance.choice
         listed = ", ".join(arguments)
+        own = self._with_own_syntax(function, arguments)
+        if own is not None:
+            return own
         match function, arguments:
             case (("+" | "-"), [one]):
                 return f"{function} {one}"
@@ -285,3 +355,30 @@ class Expressions:
             case "locate", [part, text] if choose((True, False)):
                 return f"position({part} IN {text})"
         return f"{choose((function, *_OTHER_NAMES.get(function, ())))}({listed})"
+
+    def _with_own_syntax(self, function: str, arguments: list[str]) -> str | None:
+        """Built-ins that SQL has by another name only."""
+        choose = self.chance.choice
+        listed = ", ".join(arguments)
+        match function, arguments:
+            case "~", [one]:
+                return f"~ {one}"
+            case "mask", [one, *others]:
+                return f"mask({', '.join([one, *(choose(_SIGNS) for _ in others)])})"
+            case "flatten", _:
+                return f"flatten(array({listed}))"
+            case "item", [array, place]:
+                return f"{array}[{place}]"
+            case (("floor_digits" | "ceil_digits"), [one, digits]):
+                return f"{function.removesuffix('_digits')}({one}, {digits})"
+            case "try_cast", _:
+                return f"try_cast({arguments[0]} AS {choose(_CASTS)})"
+            case (("parse_date" | "parse_timestamp" | "try_parse_timestamp" | "try_parse_date"), [text, _]):
+                return f"{function.replace('parse', 'to')}({text}, {choose(_PATTERNS)})"
+            case (("date_format" | "from_unixtime"), [moment, _]):
+                return f"{function}({moment}, {choose(_PATTERNS)})"
+            case (("dayofweek_iso" | "yearofweek"), [one]):
+                return f"EXTRACT({function} FROM {one})"
+            case (("timestampadd" | "timestampdiff"), [_, one, other]):
+                return f"{function}({choose(_UNITS)}, {one}, {other})"
+        return None

@@ -7,10 +7,14 @@ from pyspark.sql import SparkSession
 
 from tests.engines.spark.sql_expressions import NUMBERED, Expression, accepted
 from tests.engines.spark.test_functions import search, types_in_spark, without_zones
+from whence.model.types import INT, STRING, ArrayType, DecimalType
 
 # The columns have NULL, apart from the number of the row.
 ROWS = [(number, *[None] * (len(NUMBERED.columns) - 1)) for number in range(2)]
-TEXT, WHOLE, PRICE = "x0", "x1", "x4"
+TEXT, WHOLE, PRICE, ARRAY = (
+    next(column.name for column in NUMBERED.columns if column.type == kind)
+    for kind in (STRING, INT, DecimalType(6, 2), ArrayType(INT))
+)
 # No constant, so that nothing is computed before there is a row.
 FAILING_NUMBER = "CAST(1 div (row - row) AS INT)"
 FAILING_TEXT = f"CAST({FAILING_NUMBER} AS STRING)"
@@ -37,7 +41,7 @@ ALIKE = {
         f"{FAILING_NUMBER} % {WHOLE}",
         f"{WHOLE} - {FAILING_NUMBER}",
         f"concat({TEXT}, {FAILING_TEXT})",
-        f"concat(x11, array({FAILING_NUMBER}))",
+        f"concat({ARRAY}, array({FAILING_NUMBER}))",
         f"nullif({WHOLE}, {FAILING_NUMBER})",
     ],
     "what is found": ["position('b' IN 'abc')", "locate('c', 'abc')", "locate('x', 'abc')", "position('' IN 'abc')"],

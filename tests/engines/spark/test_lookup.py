@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from whence.engines.spark import decoded_segment as heaps
 from whence.engines.spark.decoded_segment import (
     SCANNED_FIRST,
-    Heap,
     Points,
     Reachable,
+    decoded_files,
     hash_rows,
     hash_values,
     heaps_of,
@@ -83,7 +83,7 @@ def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_rows_are_found_in_any_number_of_files_batches_and_runs(tmp_path: Path) -> None:
     relation = Relation("r", (Column("a", BIGINT), Column("b", STRING), Column("c", ArrayType(BIGINT))))
     values = [(at % 7, f"text {at % 3}", tuple(range(at % 4))) for at in range(50)]
-    heap = Heap(list(_files(tmp_path, relation, values)), _schema(relation), tmp_path)
+    heap = decoded_files(list(_files(tmp_path, relation, values)), _schema(relation), tmp_path)
     wanted = [(3, "text 0"), (5, "text 2"), (9, "text 1")]
     keys = _columns(Relation("keys", relation.columns[:2]), wanted)
     assert _read(heap.with_keys(["c0", "c1"], keys)) == [row for row in values if row[:2] in wanted]
@@ -94,12 +94,17 @@ def test_rows_are_found_in_any_number_of_files_batches_and_runs(tmp_path: Path) 
 
 def test_a_segment_without_rows(tmp_path: Path) -> None:
     relation = Relation("r", (Column("a", BIGINT),))
-    heap = Heap(list(_files(tmp_path, relation, [])), _schema(relation), tmp_path)
+    heap = decoded_files(list(_files(tmp_path, relation, [])), _schema(relation), tmp_path)
     assert heap.with_keys(["c0"], [pa.array([1])]).num_rows == 0
 
 
-def test_frames_are_scanned_first_and_always_where_they_are_out_of_reach(tmp_path: Path) -> None:
+def test_frames_are_scanned_first_and_always_where_they_are_out_of_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     relation = Relation("r", (Column("a", BIGINT),))
+    small = Points(Reachable(list(_files(tmp_path, relation, [(1,)])), tmp_path), _schema(relation))
+    assert small.heap() is not None
+    monkeypatch.setattr(heaps, "DECODED_AT_ONCE", 0)
     near = Points(Reachable(list(_files(tmp_path, relation, [(1,)])), tmp_path), _schema(relation))
     far = Points(None, _schema(relation))
     damaged = Points(Reachable([tmp_path / "none such"], tmp_path), _schema(relation))
@@ -136,7 +141,7 @@ def test_spark_writes_what_is_read(spark: Any, tmp_path: Path) -> None:
     session.conf.set("spark.sql.session.timeZone", "UTC")
     frame = arrow_frame(session, rows_to_arrow(values, relation))
     frame.coalesce(1).write.parquet(str(tmp_path / "written"))
-    heap = Heap(list((tmp_path / "written").glob("*.parquet")), _schema(relation), tmp_path)
+    heap = decoded_files(list((tmp_path / "written").glob("*.parquet")), _schema(relation), tmp_path)
     for at, (name, column) in enumerate(zip(heap.schema.names, relation.columns, strict=True)):
         for row in values:
             keys = _columns(Relation("keys", (column,)), [(row[at],)])

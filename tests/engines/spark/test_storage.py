@@ -13,12 +13,13 @@ import whence
 from tests.engines.spark.storage_model import COLUMNS, arrow, check, commit, contents, rewrite, timestamp, without_spark
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
 from whence.errors import InternalError, StateError
+from whence.incremental.tiers import first_to_merge
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, DecimalType, Row
 from whence.model.updates import Version
 from whence.session.definitions import Definitions
 from whence.session.lifetimes import Tick
-from whence.storage.files.changes import CommitChange, NewTable, first_to_merge
+from whence.storage.files.changes import CommitChange, NewTable
 from whence.storage.files.manifest import StoredProgram
 from whence.storage.files.segments import columns_of_arrow
 from whence.storage.files.store import STEPS, Storage

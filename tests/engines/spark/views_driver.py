@@ -11,10 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.reference.evaluate import NO_FUNCTIONS, evaluate
+from whence.engines.spark.payloads import TotalsPayload, fold_columns
 from whence.engines.spark.types import arrow_frame, rows_from_arrow, rows_to_arrow
 from whence.engines.spark.views import DerivedView, derive
 from whence.incremental.counting.counting import RuleDeltas
-from whence.incremental.counting.folds import LinearFold
+from whence.incremental.counting.folds import ByValue, Extreme, Fold, LinearFold
 from whence.incremental.counting.groups import BINDINGS, Groups
 from whence.incremental.store import Store
 from whence.model.program import Functions
@@ -43,11 +44,23 @@ class Kept(Groups):
     """The state of a view with aggregates as the local engine keeps it."""
 
     def groups(self) -> dict[Row, tuple[Any, ...]]:
-        """Per group its bindings, and the number and total of each linear fold."""
+        """Per group its bindings, and what is known of each fold."""
         return {
-            key: (state[BINDINGS], *(state[at] for at, fold in self._placed if isinstance(fold, LinearFold)))
+            key: (state[BINDINGS], *(self._parts(fold, state[at]) for at, fold in self._placed))
             for key, state in self._groups.items()
         }
+
+    def _parts(self, fold: Fold, state: Any) -> tuple[Any, ...]:
+        match fold:
+            case ByValue():
+                return (len(state.copies), state.kinds, state.count, state.total)
+            case Extreme():
+                return (len(state.copies), fold.result(fold.begin(state)))
+        return tuple(state)
+
+    def payload(self) -> TotalsPayload:
+        folds = [(each.fold, each.input) for each in self._aggregates if each.fold is not None]
+        return TotalsPayload(fold_columns(folds))
 
     def kind(self, number: int) -> Type:
         """The type of the values that a fold looks at."""
@@ -111,7 +124,7 @@ def check_view(
     expected = kept(component, analysis, tables, functions)
     keys = tuple(c for position, c in enumerate(relation.columns) if position not in component.rules[0].aggregates)
     assert derived.groups is not None
-    assert shown(groups_of(keys, derived.groups)) == shown(expected.groups())
+    assert shown(groups_of(keys, derived.groups, expected.payload())) == shown(expected.groups())
     for number, members in expected.members().items():
         value = Column("value", expected.kind(number))
         found = derived.members[number].withColumnsRenamed(positional(len(keys)) | {"value": f"c{len(keys)}"})
@@ -127,15 +140,7 @@ def positional(count: int) -> dict[str, str]:
     return {f"k{number}": f"c{number}" for number in range(count)}
 
 
-def groups_of(keys: tuple[Column, ...], groups: DataFrame) -> dict[Row, tuple[Any, ...]]:
-    linear = sorted(
-        {name.partition("_")[0] for name in groups.columns if name[0] == "f"}, key=lambda name: int(name[1:])
-    )
+def groups_of(keys: tuple[Column, ...], groups: DataFrame, payload: TotalsPayload) -> dict[Row, tuple[Any, ...]]:
     table = groups.withColumnsRenamed(positional(len(keys))).toArrow()
-    columns = [table.column("bindings").to_pylist()]
-    for name in linear:
-        totals = [
-            total if not isinstance(total, str) else int(total) for total in table.column(f"{name}_total").to_pylist()
-        ]
-        columns.append(list(zip(table.column(f"{name}_count").to_pylist(), totals, strict=True)))
-    return dict(zip(rows_from_arrow(table, Relation("", keys)), zip(*columns, strict=True), strict=True))
+    known = [(bindings, *parts) for bindings, parts in payload.decode(table)]
+    return dict(zip(rows_from_arrow(table, Relation("", keys)), known, strict=True))

@@ -6,14 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.analysis.components import Component
-from whence.engines.spark.frames import FrameDelta
+from whence.columns import NotInColumnsError
+from whence.columns.delta import arrow_change
+from whence.engines.spark.columnar.lookup import ColumnLookup
+from whence.engines.spark.frames import DriverDelta, FrameDelta
 from whence.engines.spark.metrics import SparkWork
 from whence.engines.spark.pages import Paging
 from whence.engines.spark.registry import Appended, ChangedState, FrameHome, Registry, StateChange
-from whence.engines.spark.types import rows_from_arrow
+from whence.engines.spark.types import column_names, rows_from_arrow, rows_to_arrow, with_columns
 from whence.model.program import Functions
 from whence.model.schema import Relation
 from whence.model.updates import Delta, Update
@@ -31,14 +35,37 @@ class Effects:
         self.states.update(other.states)
 
 
-def of_tables(update: Update) -> Effects:
-    """What an update does to the tables themselves."""
-    effects = Effects({name: delta for name, delta in update.deltas.items() if delta})
-    for name, delta in effects.seen.items():
-        effects.states[name] = (
-            Appended(delta.frame, delta.rows) if isinstance(delta, FrameDelta) else ChangedState(delta)
-        )
+def of_tables(update: Update, relations: Mapping[str, Relation], home: FrameHome, paging: Paging) -> Effects:
+    """What an update does to the tables themselves. Many rows are columns from here on."""
+    effects = Effects()
+    for name, given in update.deltas.items():
+        if not given:
+            continue
+        delta = in_columns(given, relations[name], home, paging)
+        effects.seen[name] = delta
+        if isinstance(delta, FrameDelta):
+            table = delta.table if isinstance(delta, DriverDelta) else None
+            effects.states[name] = Appended(delta.frame, delta.rows, table)
+        else:
+            effects.states[name] = ChangedState(delta)
     return effects
+
+
+def in_columns(delta: Delta, relation: Relation, home: FrameHome, paging: Paging) -> Delta:
+    """A change of many rows as columns, which are kept; any other as it is."""
+    if isinstance(delta, FrameDelta) or len(delta) < paging.columns or not relation.arity:
+        return delta
+    table = delta_table(relation, delta)
+    return DriverDelta(relation, table, home.keep_table(relation.name, table))
+
+
+def delta_table(relation: Relation, delta: Delta) -> pa.Table:
+    """A change as columns `c0`, `c1`, ... and `n`."""
+    change = arrow_change(delta)
+    if change is None:
+        return with_columns(rows_to_arrow(list(delta), relation), {"n": pa.array(delta.values(), pa.int64())})
+    names = column_names(relation.arity)
+    return pa.Table.from_arrays([*change.arrays, pa.array(change.weights)], [*names, "n"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +116,10 @@ class SparkComponent(ABC):
     @abstractmethod
     def try_change(self, inputs: Mapping[str, Delta]) -> Effects:
         """What follows when the relations it reads change like this, in the driver."""
+
+    def try_columns(self, inputs: Mapping[str, Delta], lookup: ColumnLookup, home: FrameHome) -> Effects:  # noqa: ARG002
+        """The same for a change of many rows, over columns. Raises NotInColumnsError if it has to be another way."""
+        raise NotInColumnsError("a recursive view")
 
     def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:  # noqa: ARG002
         """The same on the cluster; None if the component is better derived from scratch."""

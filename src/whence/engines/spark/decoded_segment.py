@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -29,16 +30,23 @@ PIECE = 1 << 17
 class Heap:
     """Rows by number, and by what they hold. An index is made when it is first asked for."""
 
-    def __init__(self, files: Sequence[Path], schema: pa.Schema, directory: Path) -> None:
-        """The rows of some files of Parquet, with these columns. What is made of them lies in the directory."""
+    def __init__(self, batches: Sequence[pa.RecordBatch], schema: pa.Schema, directory: Path | None) -> None:
+        """What is made of the rows lies in the directory; without one, in memory."""
         self.schema = schema
         self._directory = directory
-        self._reader = pa.ipc.open_file(map_file(directory, lambda file: _decode(files, schema, file)))
-        sizes = [self._reader.get_batch(number).num_rows for number in range(self._reader.num_record_batches)]
+        self._rows_in = batches
+        sizes = [batch.num_rows for batch in batches]
         # The number of the first row of each batch, and of the one after the last.
         self._firsts = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.array(sizes, np.int64))))
         self._by_columns: dict[tuple[str, ...], Index] = {}
         self._by_elements: dict[str, Index] = {}
+
+    def __len__(self) -> int:
+        return int(self._firsts[-1])
+
+    def table(self) -> pa.Table:
+        """All rows."""
+        return pa.Table.from_batches(self._rows_in, self.schema)
 
     def with_keys(self, columns: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table:
         """The rows that hold one of the keys in these columns, and perhaps a few others that have the same hash."""
@@ -65,8 +73,7 @@ class Heap:
             yield hash_values(lists.flatten()), np.repeat(np.arange(first, first + batch.num_rows), lengths)
 
     def _batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        for number, first in enumerate(self._firsts[:-1]):
-            yield int(first), self._reader.get_batch(number)
+        return zip(self._firsts[:-1].tolist(), self._rows_in, strict=True)
 
     def _rows(self, numbers: Numbers) -> pa.Table:
         bounds = np.searchsorted(numbers, self._firsts)
@@ -78,12 +85,32 @@ class Heap:
         return pa.Table.from_batches(found, self.schema)
 
 
-def _decode(files: Sequence[Path], schema: pa.Schema, to: pa.NativeFile) -> None:
-    with pa.ipc.new_file(to, schema) as writer:
-        for path in files:
-            with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
-                for batch in opened.iter_batches(PIECE, columns=schema.names):
-                    writer.write_batch(_as(batch, schema))
+def decoded_files(files: Sequence[Path], schema: pa.Schema, directory: Path) -> Heap:
+    """The rows of some files of Parquet, with these columns."""
+    return _mapped(lambda writer: _decode(files, schema, writer), schema, directory)
+
+
+def decoded_table(table: pa.Table, directory: Path | None) -> Heap:
+    """The rows of a table: on disk in the directory, or without one in memory."""
+    if directory is None:
+        return Heap(table.combine_chunks().to_batches(), table.schema, None)
+    return _mapped(lambda writer: writer.write_table(table, PIECE), table.schema, directory)
+
+
+def _mapped(write: Callable[[pa.RecordBatchFileWriter], None], schema: pa.Schema, directory: Path) -> Heap:
+    def write_all(file: pa.NativeFile) -> None:
+        with pa.ipc.new_file(file, schema) as writer:
+            write(writer)
+
+    reader = pa.ipc.open_file(map_file(directory, write_all))
+    return Heap([reader.get_batch(number) for number in range(reader.num_record_batches)], schema, directory)
+
+
+def _decode(files: Sequence[Path], schema: pa.Schema, writer: pa.RecordBatchFileWriter) -> None:
+    for path in files:
+        with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
+            for batch in opened.iter_batches(PIECE, columns=schema.names):
+                writer.write_batch(_as(batch, schema))
 
 
 def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -93,6 +120,8 @@ def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 # After so many scans of a frame, another few cost as much as what makes all that follow unnecessary.
 SCANNED_FIRST = 2
+# So many bytes of Parquet are decoded in less time than a scan of them takes.
+DECODED_AT_ONCE = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +131,42 @@ class Reachable:
     files: Sequence[Path]
     directory: Path
 
+    @property
+    def is_small(self) -> bool:
+        try:
+            return sum(file.stat().st_size for file in self.files) <= DECODED_AT_ONCE
+        except OSError:
+            # A scan knows how to tell of a file that is not there.
+            return False
+
 
 class Points:
-    """What finds single rows of a frame with these columns. A frame that is not `reachable` is always scanned."""
+    """What finds single rows of a frame with these columns. A frame that is not `reachable` is always scanned, unless
+    its rows are `known` here.
+    """
 
-    def __init__(self, reachable: Reachable | None, schema: pa.Schema) -> None:
+    def __init__(self, reachable: Reachable | None, schema: pa.Schema, known: pa.Table | None = None) -> None:
         self._reachable = reachable
         self._schema = schema
         self._scans = 0
         self._heap: Heap | None = None
+        if known is not None and reachable is not None:
+            with suppress(OSError):
+                self._heap = decoded_table(known, reachable.directory)
+
+    @property
+    def known_heap(self) -> Heap | None:
+        """Where to look, if that has been made already."""
+        return self._heap
 
     def heap(self) -> Heap | None:
         """Where to look; None if the frame is to be scanned this time."""
         if self._heap is None and self._reachable is not None:
-            if self._scans < SCANNED_FIRST:
+            if self._scans < SCANNED_FIRST and not self._reachable.is_small:
                 self._scans += 1
                 return None
             try:
-                self._heap = Heap(self._reachable.files, self._schema, self._reachable.directory)
+                self._heap = decoded_files(self._reachable.files, self._schema, self._reachable.directory)
             except (OSError, pa.ArrowException):
                 # A disk without room, or a damaged file: a scan needs no room, and knows how to tell of damage.
                 self._reachable = None
@@ -226,7 +273,7 @@ class _Run:
 
 
 class Index:
-    def __init__(self, entries: Iterable[tuple[Hashes, Numbers]], directory: Path) -> None:
+    def __init__(self, entries: Iterable[tuple[Hashes, Numbers]], directory: Path | None) -> None:
         """`entries` are hashes and the numbers of their rows, in pieces of any size."""
         self._runs: list[_Run] = []
         pending: list[tuple[Hashes, Numbers]] = []
@@ -246,7 +293,7 @@ class Index:
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
-def _sorted(pieces: list[tuple[Hashes, Numbers]], directory: Path) -> _Run:
+def _sorted(pieces: list[tuple[Hashes, Numbers]], directory: Path | None) -> _Run:
     hashes = np.concatenate([hashes for hashes, _ in pieces])
     numbers = np.concatenate([numbers for _, numbers in pieces])
     if len(numbers) and numbers[-1] < 1 << 32:
@@ -264,8 +311,8 @@ def map_file(directory: Path, write: Callable[[pa.NativeFile], None]) -> pa.Buff
         return mapped.read_buffer()
 
 
-def map_array(directory: Path, array: npt.NDArray[N]) -> npt.NDArray[N]:
-    """The same array, on disk."""
-    if not len(array):
+def map_array(directory: Path | None, array: npt.NDArray[N]) -> npt.NDArray[N]:
+    """The same array, on disk if there is a directory."""
+    if directory is None or not len(array):
         return array
     return np.frombuffer(map_file(directory, lambda file: file.write(array)), array.dtype)

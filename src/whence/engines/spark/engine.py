@@ -11,15 +11,21 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.algebra.deltas import added
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
+from whence.analysis.levels import is_bag_recursion
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.engines.engine import Capabilities
 from whence.engines.program_difference import difference as program_difference
-from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent, of_tables, small_delta
+from whence.engines.spark.array_elements import UnnestingPlan
+from whence.engines.spark.column_attempt import can_be_rows, followed_in_columns
+from whence.engines.spark.columnar.lookup import ColumnLookup
+from whence.engines.spark.components import Cluster, Effects, SparkComponent, of_tables, small_delta
 from whence.engines.spark.counting import CountingPlan
-from whence.engines.spark.errors import evaluation_errors, retried_when_lost
+from whence.engines.spark.derivation import derived
+from whence.engines.spark.errors import retried_when_lost
 from whence.engines.spark.evidence import RelationRows, RowsByKey, SparkEvidence
 from whence.engines.spark.fetch import Fetcher
-from whence.engines.spark.frames import FrameDelta, as_seen, delta_frame, difference, negated, summed
+from whence.engines.spark.frames import DriverDelta, FrameDelta, as_seen, delta_frame, negated, summed
+from whence.engines.spark.levels import LevelPlan
 from whence.engines.spark.metrics import CommitLedger, SparkWork
 from whence.engines.spark.pages import DEFAULT_PAGING, PageQuery, Paging, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
@@ -29,11 +35,11 @@ from whence.engines.spark.registry import (
     FrameHome,
     Registry,
     RegistryStatistics,
-    Replaced,
     StateChange,
     Stored,
     readable,
 )
+from whence.engines.spark.windows import WindowPlan
 from whence.errors import EvaluationError, UnsupportedError, WhenceError
 from whence.incremental.keyed import key_positions
 from whence.incremental.store import Key
@@ -74,7 +80,7 @@ class SparkEngine:
         fresh = [component for component in new if component.rules]
         registry = Registry(self.spark, self._home, self._paging)
         plans = self._kept_plans(analysis, {component.relations for component in fresh}, registry)
-        effects = of_tables(update)
+        effects = of_tables(update, analysis.relations, self._home, self._paging)
         for plan in plans.values():
             self._carry_on(plan, effects, registry)
         reversals = [registry.reversal(name, change) for name, change in effects.states.items()]
@@ -120,7 +126,8 @@ class SparkEngine:
             else:
                 plans[names] = self._plan_for(component, analysis, functions, registry)
                 own = plans[names].own
-            if all(name in stored for name in own):
+            # What an earlier version has kept otherwise is derived again.
+            if all(name in stored and stored[name].columns == registry.codec(name).columns for name in own):
                 for name in own:
                     registry.restore(name, stored[name])
             elif component.rules:
@@ -179,6 +186,22 @@ class SparkEngine:
     def statistics(self) -> RegistryStatistics:
         """What planning knows of the rows; it follows later changes."""
         return RegistryStatistics(self.registry)
+
+    def is_table(self, name: str) -> bool:
+        """Whether a relation has no rules."""
+        return not any(name in relations for relations in self._plans)
+
+    @property
+    def many_rows(self) -> int:
+        """So many rows of a change are followed in columns."""
+        return self._paging.columns
+
+    def lookup(self) -> ColumnLookup:
+        """What finds rows by key, as columns."""
+        return self._lookup_in(self.registry)
+
+    def _lookup_in(self, registry: Registry) -> ColumnLookup:
+        return ColumnLookup(self.spark, registry, self._paging, self._ledger.phase)
 
     def fetch_missing(self) -> bool:
         """Bring what was looked for and is not in memory; False if there is nothing."""
@@ -247,7 +270,7 @@ class SparkEngine:
 
     def _effects(self, update: Update) -> Effects:
         """What follows from an update, component by component; nothing of it has happened yet."""
-        effects = of_tables(update)
+        effects = of_tables(update, self._analysis.relations, self._home, self._paging)
         for component in self._analysis.components:
             plan = self._plans.get(component.relations)
             if plan is not None:
@@ -258,9 +281,12 @@ class SparkEngine:
         self, component: Component, analysis: Analysis, functions: Functions, registry: Registry
     ) -> SparkComponent:
         """A plan to fill and keep the component's states, which are new and empty."""
+        if is_bag_recursion(component, analysis.relations):
+            return LevelPlan(component, analysis.relations, functions, registry, self._limits)
         if component.recursive:
             return RecursivePlan(component, analysis.relations, functions, registry, self._limits, self._maintenance)
-        return CountingPlan(component, analysis.relations, functions, registry)
+        kept = WindowPlan if component.windowed else UnnestingPlan if component.unnested else CountingPlan
+        return kept(component, analysis.relations, functions, registry)
 
     def _carry_on(self, plan: SparkComponent, effects: Effects, registry: Registry) -> None:
         inputs = {name: effects.seen[name] for name in plan.component.reads if name in effects.seen}
@@ -291,7 +317,13 @@ class SparkEngine:
         """In the driver if it can be done there; if not, `work` tells why."""
         work.on_cluster = plan.refusal
         if work.on_cluster is None and any(isinstance(delta, FrameDelta) for delta in inputs.values()):
-            work.on_cluster = "the change was large"
+            cluster = Cluster(self.spark, registry, self._home, self._paging, work)
+            followed = followed_in_columns(plan, inputs, cluster, self._lookup_in(registry))
+            if followed is not None:
+                return followed
+            if can_be_rows(inputs, self._paging):
+                inputs = {name: dict(each) if isinstance(each, DriverDelta) else each for name, each in inputs.items()}
+                work.on_cluster = None
         if work.on_cluster is None:
             try:
                 return self._in_driver(plan, lambda: plan.try_change(inputs), registry, work)
@@ -338,45 +370,13 @@ class SparkEngine:
     ) -> Effects:
         """By delta rules if there are any; or from scratch, over relations below as they are after the change."""
         view = plan.component.relations[0]
+        cluster = Cluster(self.spark, registry, self._home, self._paging, work)
         if inputs and plan.refusal is None:
-            cluster = Cluster(self.spark, registry, self._home, self._paging, work)
             with self._ledger.phase(view, "follow"):
                 followed = retried_when_lost(lambda: plan.follow(inputs, cluster), view)
             if followed is not None:
                 return followed
-        frames = {}
-        for name in plan.component.reads:
-            relation = registry[name].relation
-            frames[name] = as_seen(registry.frame(name), relation)
-            if name in inputs:
-                frames[name] = summed(relation, [frames[name], delta_frame(self.spark, relation, inputs[name])])
-        with self._ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
-            states = retried_when_lost(lambda: self._kept(plan.derive(frames), work), view)
-        with self._ledger.phase(view, "compare with what was there"):
-            seen = {name: self._change_of(name, states[name], registry) for name in plan.component.relations}
-        return Effects({name: delta for name, delta in seen.items() if delta}, {**states})
-
-    def _kept(self, derivation: DerivedFrames, work: SparkWork) -> dict[str, Replaced]:
-        work.rounds += derivation.rounds
-        for frame in derivation.shared:
-            frame.persist()
-        try:
-            kept = {name: self._home.keep(name, frame) for name, frame in derivation.states.items()}
-        finally:
-            for frame in derivation.shared:
-                frame.unpersist()
-        return {name: Replaced(frame, self._home.rows(frame)) for name, frame in kept.items()}
-
-    def _change_of(self, name: str, after: Replaced, registry: Registry) -> Delta:
-        """What readers see of a relation that was derived again."""
-        state = registry[name]
-        seen = as_seen(after.frame, state.relation)
-        if len(state.counts):
-            before = as_seen(registry.frame(name), state.relation)
-            return small_delta(self._home, self._paging, state.relation, difference(state.relation, before, seen))
-        if after.rows > self._paging.delta:
-            return FrameDelta(state.relation, seen, after.rows, after.frame)
-        return small_delta(self._home, self._paging, state.relation, seen)
+        return derived(plan, inputs, cluster, self._ledger)
 
     def _sum(self, name: str, *deltas: Delta) -> Delta:
         parts = [delta for delta in deltas if delta]

@@ -116,6 +116,27 @@ class FrameDelta(CountedDelta):
         return dict(zip(rows_from_arrow(table, self.relation), table.column("n").to_pylist(), strict=True))
 
 
+class DriverDelta(FrameDelta):
+    """A change of many rows that is in this process as columns, and on storage as a kept frame.
+
+    `table` has c0, c1, ... and `n`, each row once.
+    """
+
+    def __init__(self, relation: Relation, table: pa.Table, kept: DataFrame) -> None:
+        super().__init__(relation, kept, table.num_rows, kept)
+        self.table = table
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        counts = self.table.column("n").to_numpy()
+        coming = int(counts[counts > 0].sum())
+        return coming, coming - int(counts.sum())
+
+    @cached_property
+    def _rows(self) -> dict[Row, int]:
+        return dict(zip(rows_from_arrow(self.table, self.relation), self.table.column("n").to_pylist(), strict=True))
+
+
 def negated(delta: Delta) -> Delta:
     if isinstance(delta, FrameDelta):
         return FrameDelta(delta.relation, delta.frame.withColumn("n", -F.col("n")), delta.rows)

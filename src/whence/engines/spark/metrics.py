@@ -24,13 +24,20 @@ STATUS_WAIT_SECONDS = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Jobs, and the bytes that their tasks wrote for tasks of later stages."""
+    """Jobs, the bytes that their tasks wrote for tasks of later stages, and those that they read and wrote as files."""
 
     jobs: int = 0
     shuffled: int = 0
+    read: int = 0
+    written: int = 0
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(self.jobs + other.jobs, self.shuffled + other.shuffled)
+        return Spent(
+            self.jobs + other.jobs,
+            self.shuffled + other.shuffled,
+            self.read + other.read,
+            self.written + other.written,
+        )
 
 
 class Phases:
@@ -73,7 +80,7 @@ def _spent(context: SparkContext, group: str) -> Spent:
     for job in jobs:
         of_job = store.job(job).stageIds()
         stages.update(of_job.apply(at) for at in range(of_job.length()))
-    return Spent(len(jobs), sum(_shuffled(store, stage) for stage in stages))
+    return sum((_of_stage(store, stage) for stage in stages), Spent(len(jobs)))
 
 
 def _wait(store: Any, job: int) -> None:
@@ -83,24 +90,29 @@ def _wait(store: Any, job: int) -> None:
         time.sleep(0.001)
 
 
-def _shuffled(store: Any, stage: int) -> int:
+def _of_stage(store: Any, number: int) -> Spent:
     try:
-        return int(store.lastStageAttempt(stage).shuffleWriteBytes())
+        stage = store.lastStageAttempt(number)
     except Py4JJavaError:
         # Spark forgets the oldest stages when there are very many (spark.ui.retainedStages).
-        return 0
+        return Spent()
+    return Spent(0, int(stage.shuffleWriteBytes()), int(stage.inputBytes()), int(stage.outputBytes()))
 
 
 @dataclass
 class SparkWork:
-    """What a commit cost a component. `tries` were made in the driver; `on_cluster` is why it was followed there, if it
-    was, in so many `rounds` if it is recursive. There it was derived again, or `by_rules`; `reason` is why so.
+    """What a commit cost a component. `tries` were made in the driver, or one `in_columns`; `on_cluster` is why it was
+    followed there, if it was, in so many `rounds` if it is recursive. There it was derived again, or `by_rules`;
+    `reason` is why so.
     """
 
     rows_in: int = 0
     rows_out: int = 0
     elapsed: float = 0.0
     tries: int = 0
+    in_columns: bool = False
+    # Of rows that a change in columns has looked up.
+    touched: int = 0
     on_cluster: str | None = None
     by_rules: bool = False
     reason: str | None = None
@@ -157,13 +169,17 @@ class CommitLedger:
     def metrics(self) -> Mapping[str, int | float]:
         """Of the last commit, which has ended. `derived_anew` counts the components that were derived on the cluster,
         `rounds` those of recursions there; `shuffled_bytes` is what moved between machines, or could have.
+        `touched_bytes` is what changes in columns have looked up.
         """
         works = self._works.values()
         return {
             "components": len(works),
             "jobs": self._spent.jobs,
             "shuffled_bytes": self._spent.shuffled,
+            "read_bytes": self._spent.read,
+            "written_bytes": self._spent.written,
             "tries": sum(work.tries for work in works),
             "derived_anew": sum(work.on_cluster is not None and not work.by_rules for work in works),
             "rounds": sum(work.rounds for work in works),
+            "touched_bytes": sum(work.touched for work in works),
         }

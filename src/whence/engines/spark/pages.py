@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from whence.algebra.deltas import add_to
+from whence.engines.spark.decoded_segment import Heap
 from whence.incremental.store import Key
 from whence.model.types import Row
 
@@ -34,6 +35,8 @@ class Paging:
     A base of up to `whole` rows is read once and kept; of a larger one a commit probes up to `keys` keys at a time,
     and holds up to `rows` rows. A change of more than `delta` rows stays on the cluster. A file of up to `mapped` bytes
     of Parquet is decoded on this machine's disk, if it is in reach, when rows are looked up in it time and again.
+
+    A change of at least `columns` rows is followed in columns, as long as what it touches has up to `touched` bytes.
     """
 
     whole: int = 50_000
@@ -41,6 +44,8 @@ class Paging:
     rows: int = 500_000
     delta: int = 50_000
     mapped: int = 1 << 30
+    columns: int = 2_000
+    touched: int = 1 << 29
 
 
 DEFAULT_PAGING = Paging()
@@ -63,7 +68,8 @@ class Segments(Generic[P]):
     """The rows on the cluster: a frame of them, how many they are, and how they are read into memory.
 
     The columns `c0`, `c1`, ... of the frame hold the row. Of counts, one row can have several, which `add_up`.
-    `read` reads rows without the cluster, if it can, and `read_resting` those whose support has one of some ids.
+    `read` reads rows without the cluster, if it can, and `read_resting` those whose support has one of some ids; both
+    look into the `heaps`, if there are any.
     """
 
     frame: DataFrame
@@ -72,6 +78,7 @@ class Segments(Generic[P]):
     add_up: bool
     read: Callable[[Wanted], pa.Table | None] = lambda _: None
     read_resting: Callable[[Sequence[int]], pa.Table | None] = lambda _: None
+    heaps: Callable[[], list[Heap] | None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +109,8 @@ class Base(Generic[P]):
         # Every row there is, once they are in memory, and these by key.
         self._whole: Rows[P] | None = {}
         self._indexes: dict[tuple[int, ...], dict[Key, Rows[P]]] = {}
+        # Of groups whose values these are, the best ones.
+        self.best: dict[Row, Any] = {}
         self._wanted: dict[tuple[int, ...], dict[Key, None]] = {}
         # Keys that cannot be had without a job, as far as a run has found out.
         self._refused: dict[tuple[int, ...], set[Key]] = {}
@@ -192,7 +201,7 @@ class Base(Generic[P]):
         """There is another base, of which nothing is in memory yet."""
         self.segments = segments
         self._whole = {} if segments is None else None
-        self._indexes = {}
+        self._indexes, self.best = {}, {}
         self.forget()
 
     def forget(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -12,16 +12,22 @@ import pyarrow as pa
 
 from whence.engines.spark.exact_sums import total_type
 from whence.engines.spark.supported import Support
-from whence.engines.spark.types import rows_from_arrow, rows_to_arrow, with_columns
+from whence.engines.spark.types import (
+    rows_from_arrow,
+    rows_to_arrow,
+    values_from_arrow,
+    values_to_arrow,
+    with_columns,
+)
 from whence.functions.widening import is_integer
-from whence.incremental.counting.folds import Fold, LinearFold
+from whence.incremental.counting.folds import ByValue, Collected, Extreme, Fold
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, ArrayType, DecimalType, Row, Type
 
 P = TypeVar("P")
 
-# Of a group: how many bindings it has, and for each of its linear folds how many values, and their total.
-Totals: TypeAlias = tuple[int, tuple[tuple[int, Any], ...]]
+# Of a group: how many bindings it has, and for each of its folds what `FoldColumns` lists.
+Totals: TypeAlias = tuple[int, tuple[tuple[Any, ...], ...]]
 
 SUPPORT = pa.list_(pa.int64())
 
@@ -57,60 +63,87 @@ class SupportPayload:
         return map(tuple, table.column("support").to_pylist())
 
 
-class TotalsPayload:
-    """`kinds` are the types that the linear folds of the group add up."""
+@dataclass(frozen=True, slots=True)
+class FoldColumns:
+    """What is kept of a fold beside the values that it may look up: a column for each part of its state.
 
-    def __init__(self, kinds: Sequence[tuple[int, Type | None]]) -> None:
-        self._kinds = kinds
+    `kind` is the type that it adds up, or finds the best value of.
+    """
+
+    number: int
+    parts: tuple[str, ...]
+    kind: Type
+
+    def columns(self) -> Iterator[Column]:
+        for part in self.parts:
+            yield Column(f"f{self.number}_{part}", {TOTAL: total_type(self.kind), BEST: self.kind}.get(part, BIGINT))
+
+    def encode(self, known: Sequence[tuple[Any, ...] | None]) -> Iterator[tuple[str, pa.Array]]:
+        for place, column in enumerate(self.columns()):
+            values = [None if each is None else each[place] for each in known]
+            if self.parts[place] == TOTAL:
+                values = [None if total is None else _written(total, self.kind) for total in values]
+            yield column.name, values_to_arrow(values, column.type)
+
+    def decode(self, table: pa.Table) -> list[tuple[Any, ...]]:
+        parts = []
+        for part, column in zip(self.parts, self.columns(), strict=True):
+            values: list[Any] = values_from_arrow(table.column(column.name), column.type)
+            parts.append([_read(total, self.kind) for total in values] if part == TOTAL else values)
+        return list(zip(*parts, strict=True))
+
+
+COUNT, TOTAL, HELD, KINDS, BEST = "count", "total", "held", "kinds", "best"
+
+
+def fold_columns(folds: Sequence[tuple[Fold, Type | None]]) -> tuple[FoldColumns, ...]:
+    """For the folds of a view, each with the type of its values.
+
+    Of values that are kept, `held` counts those that have copies, and `kinds` those that count.
+    """
+    found = []
+    for number, (fold, kind) in enumerate(folds):
+        assert kind is not None, "only count<*> has no argument, and it is no fold"
+        match fold:
+            case Extreme():
+                parts: tuple[str, ...] = (HELD, BEST)
+            case ByValue():
+                parts = (HELD, KINDS, COUNT, TOTAL)
+            case Collected():
+                parts = (HELD,)
+            case _:
+                parts = (COUNT, TOTAL)
+        found.append(FoldColumns(number, parts, kind))
+    return tuple(found)
+
+
+class TotalsPayload:
+    def __init__(self, folds: Sequence[FoldColumns]) -> None:
+        self.folds = folds
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        found = [Column("bindings", BIGINT)]
-        for number, kind in self._kinds:
-            found += (Column(f"f{number}_count", BIGINT), Column(f"f{number}_total", _kind_of_total(kind)))
-        return tuple(found)
+        return (Column("bindings", BIGINT), *(column for fold in self.folds for column in fold.columns()))
 
     def encode(self, known: Sequence[Totals | None]) -> dict[str, pa.Array]:
         columns = {"bindings": pa.array([None if each is None else each[0] for each in known], pa.int64())}
-        for place, (number, kind) in enumerate(self._kinds):
-            pairs = [None if each is None else each[1][place] for each in known]
-            columns[f"f{number}_count"] = pa.array([None if pair is None else pair[0] for pair in pairs], pa.int64())
-            totals = [None if pair is None else _written(pair[1], kind) for pair in pairs]
-            columns[f"f{number}_total"] = pa.array(totals, _kind_of_total(kind).arrow())
+        for place, fold in enumerate(self.folds):
+            columns.update(fold.encode([None if each is None else each[1][place] for each in known]))
         return columns
 
     def decode(self, table: pa.Table) -> Iterable[Totals]:
-        folded = [
-            list(
-                zip(
-                    table.column(f"f{number}_count").to_pylist(),
-                    [_read(total, kind) for total in table.column(f"f{number}_total").to_pylist()],
-                    strict=True,
-                )
-            )
-            for number, kind in self._kinds
-        ]
+        folded = [fold.decode(table) for fold in self.folds]
         bindings: list[int] = table.column("bindings").to_pylist()
-        return [(count, tuple(fold[at] for fold in folded)) for at, count in enumerate(bindings)]
+        return [(count, tuple([fold[at] for fold in folded])) for at, count in enumerate(bindings)]
 
 
-def totals_payload(folds: Sequence[tuple[Fold, Type | None]]) -> TotalsPayload:
-    """For the folds of a view, each with the type that it adds up; a count adds up nothing."""
-    return TotalsPayload([(number, kind) for number, (fold, kind) in enumerate(folds) if isinstance(fold, LinearFold)])
-
-
-def _kind_of_total(kind: Type | None) -> Type:
-    assert kind is not None, "only count<*> has no argument, and it is no fold"
-    return total_type(kind)
-
-
-def _written(total: Any, kind: Type | None) -> Any:
+def _written(total: Any, kind: Type) -> Any:
     if isinstance(kind, DecimalType):
         return total
-    return Decimal(total) if kind is None or is_integer(kind) else str(total)
+    return Decimal(total) if is_integer(kind) else str(total)
 
 
-def _read(total: Any, kind: Type | None) -> Any:
+def _read(total: Any, kind: Type) -> Any:
     return total if isinstance(kind, DecimalType) else int(total)
 
 
@@ -127,6 +160,11 @@ class Codec(Generic[P]):
         """Those of what `encode` makes."""
         own = (Column(f"c{at}", column.type, column.nullable) for at, column in enumerate(self.relation.columns))
         return (*own, *self.payload.columns)
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The same for Arrow, with NULL everywhere."""
+        return pa.schema([(column.name, column.type.arrow()) for column in self.columns])
 
     @property
     def known(self) -> str:

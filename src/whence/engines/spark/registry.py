@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.decoded_segment import Points, Reachable
+from whence.engines.spark.decoded_segment import Heap, Points, Reachable, decoded_table, heaps_of
 from whence.engines.spark.fetch import page_question, read_resting, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
 from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segments
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
-from whence.engines.spark.state import AnnotatedRows, CountedRows, Present
+from whence.engines.spark.state import AnnotatedRows, CountedRows, Present, TieredRows
 from whence.engines.spark.supported import Supported
-from whence.engines.spark.types import arrow_frame
-from whence.model.schema import Relation
+from whence.engines.spark.types import arrow_frame, column_names
+from whence.incremental.tiers import first_to_merge
+from whence.model.schema import Column, Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
 
@@ -37,8 +41,15 @@ class FrameHome(Protocol):
     def rows(self, frame: DataFrame) -> int:
         """How many rows a kept frame has."""
 
+    def keep_table(self, name: str, table: pa.Table) -> DataFrame:
+        """The same for rows of this process, which takes no job where the files are on this machine."""
+
     def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
         """Where a kept frame is, if that is on this machine and it has no more than so many bytes."""
+
+    @property
+    def scratch(self) -> Path | None:
+        """A directory on this machine for files that nobody else reads, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +61,21 @@ class ChangedState:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A kept frame of rows and differences of counts, which a base gets beside what it has."""
+    """A kept frame of rows and differences of counts, which a base gets beside what it has.
+
+    `table` has the same rows, where they are in this process.
+    """
 
     frame: DataFrame
     rows: int
+    table: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedColumns:
+    """What is now known of many rows, as columns of a state."""
+
+    table: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +87,25 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
-    """A state as storage has it: kept frames with the number of their rows, and what has changed since."""
+class Merged:
+    """A kept frame that has what the kept frames of a base from the `first` one on add up to."""
 
+    first: int
+    frame: DataFrame
+    rows: int
+    table: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A state as storage has it: its columns, kept frames with the number of their rows, and what has changed since."""
+
+    columns: tuple[Column, ...]
     frames: Sequence[tuple[DataFrame, int]]
     log: pa.Table | None
 
 
-StateChange: TypeAlias = ChangedState | Appended | Replaced
+StateChange: TypeAlias = ChangedState | ChangedColumns | Appended | Merged | Replaced
 
 
 def readable(state: State, relation: Relation) -> State | Present:
@@ -84,12 +117,16 @@ class Registry:
     def __init__(self, spark: SparkSession, home: FrameHome, paging: Paging) -> None:
         self._spark = spark
         self._home = home
-        self._paging = paging
+        self.paging = paging
         self._states: dict[str, State] = {}
         self._codecs: dict[str, Codec[Any]] = {}
+        # The bags in which differential rules may take away more than there is.
+        self.owing: set[str] = set()
         # The kept frames that bases consist of, and what finds rows in them.
         self._kept: dict[str, list[DataFrame]] = {}
         self._points: dict[str, list[Points]] = {}
+        # Overlays in columns, as they were after so many changes.
+        self._recent: dict[str, tuple[tuple[int, int], Heap]] = {}
 
     def names(self) -> KeysView[str]:
         return self._states.keys()
@@ -114,17 +151,17 @@ class Registry:
 
     def add_counted(self, name: str, relation: Relation) -> CountedRows:
         self._codecs[name] = Codec(relation, CountPayload(), COUNTS)
-        state = self._states[name] = CountedRows(relation, Base(relation.arity, self._paging))
+        state = self._states[name] = CountedRows(relation, Base(relation.arity, self.paging))
         return state
 
     def add_supported(self, name: str, relation: Relation) -> Supported:
         self._codecs[name] = Codec(relation, SupportPayload(), SUPPORTS)
-        state = self._states[name] = Supported(relation, Base(relation.arity, self._paging), self._paging)
+        state = self._states[name] = Supported(relation, Base(relation.arity, self.paging), self.paging)
         return state
 
     def add_known(self, name: str, relation: Relation, payload: Payload[Any]) -> AnnotatedRows[Any]:
-        self._codecs[name] = Codec(relation, payload, GROUPS)
-        state = self._states[name] = AnnotatedRows(relation, Base(relation.arity, self._paging))
+        codec = self._codecs[name] = Codec(relation, payload, GROUPS)
+        state = self._states[name] = TieredRows(relation, Base(relation.arity, self.paging), codec.decode_log)
         return state
 
     def adopt(self, other: Registry, names: Iterable[str]) -> None:
@@ -132,6 +169,7 @@ class Registry:
         for name in names:
             self._states[name], self._codecs[name] = other._states[name], other._codecs[name]
             self._kept[name] = other.kept_frames(name)
+            self.owing |= other.owing & {name}
             self._points[name] = other._points.get(name, [])
 
     def frame(self, name: str) -> DataFrame:
@@ -141,12 +179,54 @@ class Registry:
 
     def frame_in(self, spark: SparkSession, name: str, base: DataFrame | None) -> DataFrame:
         """The same for a session which reads the base as this frame."""
-        overlay = self._states[name].overlay_rows
         # Several frames can have the same row.
-        if base is not None and not overlay and len(self.kept_frames(name)) == 1:
+        if base is not None and not self._states[name].overlay_size and len(self.kept_frames(name)) == 1:
             return base
         codec = self._codecs[name]
-        return overlaid(codec.relation, base, arrow_frame(spark, codec.encode(overlay)), codec.known)
+        return overlaid(codec.relation, base, arrow_frame(spark, self.overlay_table(name)), codec.known)
+
+    def overlay_table(self, name: str) -> pa.Table:
+        """What lies over a base, each row once."""
+        state, codec = self._states[name], self._codecs[name]
+        overlay = codec.encode(state.overlay_rows).cast(codec.schema)
+        tiers = state.tiers if isinstance(state, TieredRows) else []
+        return (
+            latest(pa.concat_tables([*(tier.table() for tier in tiers), overlay]), codec.relation) if tiers else overlay
+        )
+
+    def recent(self, name: str) -> list[Heap]:
+        """What lies over a base, as columns in which rows are found, the newest last."""
+        state = self._states[name]
+        tiers = state.tiers if isinstance(state, TieredRows) else []
+        if not state.overlay_rows:
+            return [*tiers]
+        known = self._recent.get(name)
+        if known is None or known[0] != (id(state), state.stamp):
+            table = self._codecs[name].encode(state.overlay_rows).cast(self._codecs[name].schema)
+            known = self._recent[name] = (id(state), state.stamp), decoded_table(table, None)
+        return [*tiers, known[1]]
+
+    def known_sum(self, name: str, first: int) -> pa.Table | None:
+        """What the kept frames of counts from the `first` one on add up to, if all of them are known here."""
+        codec = self._codecs[name]
+        heaps = [points.known_heap for points in self._points[name][first:]]
+        known = [heap for heap in heaps if heap is not None]
+        if codec.kind != COUNTS or len(known) < len(heaps) or any(_is_list(field.type) for field in codec.schema):
+            return None
+        names = column_names(codec.relation.arity)
+        rows = pa.concat_tables([heap.table() for heap in known]).group_by(names).aggregate([("n", "sum")])
+        rows = rows.rename_columns([*names, "n"]).select(codec.schema.names)
+        return rows.filter(compute.not_equal(rows.column("n"), 0)).cast(codec.schema)
+
+    def put_together(self, name: str, parts: Sequence[pa.Table]) -> pa.Table:
+        """What a base and what lies over it say of some rows, the newest last."""
+        codec = self._codecs[name]
+        together = pa.concat_tables(parts)
+        if codec.kind == COUNTS:
+            return together
+        if sum(part.num_rows > 0 for part in parts) > 1:
+            together = latest(together, codec.relation)
+        return together.filter(together.column(codec.known).is_valid())
 
     def contents(self, relation: Relation) -> Delta:
         """All that readers see of a relation, as a change from nothing."""
@@ -160,7 +240,7 @@ class Registry:
         questions: list[PageQuery | KnownPage] = []
         for name in names:
             state = self._states[name]
-            base, relation, most = state.base, state.relation, self._paging.rows
+            base, relation, most = state.base, state.relation, self.paging.rows
             questions += [page_question(self._spark, base, wanted, relation, most) for wanted in base.wanted()]
             if isinstance(state, Supported):
                 questions += state.support_questions(self._spark)
@@ -187,12 +267,24 @@ class Registry:
         match change:
             case ChangedState(rows=rows):
                 state.change(rows)
-            case Appended(frame=frame, rows=count):
+            case ChangedColumns(table=table):
+                assert isinstance(state, TieredRows)
+                schema = self._codecs[name].schema
+                overlay = self._codecs[name].encode(state.overlay_rows).cast(schema)
+                state.put_over(overlay, table.cast(schema), self._home.scratch)
+                self._merge_tiers(name, state)
+            case Appended(frame=frame, rows=count, table=table):
                 former = state.base.segments
                 both = frame if former is None else former.frame.unionByName(frame)
                 self._kept[name] = [*self.kept_frames(name), frame]
-                self._points[name] = [*self._points.get(name, []), self._points_of(name, frame)]
+                self._points[name] = [*self._points.get(name, []), self._points_of(name, frame, table)]
                 state.base.stand_on(self._segments(name, both, count + len(state.base)))
+            case Merged(first=first, frame=frame, rows=count, table=table):
+                self._kept[name] = [*self._kept[name][:first], frame]
+                self._points[name] = [*self._points[name][:first], self._points_of(name, frame, table)]
+                together = reduce(DataFrame.unionByName, self._kept[name])
+                total = sum(self._home.rows(each) for each in self._kept[name][:first]) + count
+                state.base.stand_on(self._segments(name, together, total))
             case Replaced(frame=frame, rows=count):
                 self._kept[name] = [frame]
                 self._points[name] = [self._points_of(name, frame)]
@@ -204,17 +296,25 @@ class Registry:
         match change:
             case ChangedState(rows=rows):
                 return state.reversal(rows)
+            case ChangedColumns():
+                assert isinstance(state, TieredRows)
+                return partial(state.take_back_tiers, [*state.tiers], dict(state.overlay))
+            case Merged():
+                raise AssertionError("what is merged is the same as before")
             case Appended():
-                return partial(state.base.stand_on, state.base.segments)
+                return partial(self._take_back_frame, name, state.base.segments)
             case Replaced():
-                return partial(_put_back, state, state.base.segments, state.overlay_rows)
+                tiers = [*state.tiers] if isinstance(state, TieredRows) else []
+                return partial(_put_back, state, state.base.segments, state.overlay_rows, tiers)
 
     def restore(self, name: str, stored: Stored) -> None:
         """Fill an empty state with what was stored."""
         for frame, rows in stored.frames:
             self.change(name, Appended(frame, rows))
-        if stored.log is not None:
-            state: Any = self._states[name]
+        state: Any = self._states[name]
+        if stored.log is not None and isinstance(state, TieredRows) and stored.log.num_rows > self.paging.columns:
+            self.change(name, ChangedColumns(latest(stored.log, state.relation)))
+        elif stored.log is not None:
             for row, known in self._codecs[name].decode_log(stored.log):
                 state.change({row: known})
 
@@ -224,12 +324,25 @@ class Registry:
         is_counted = isinstance(self._states[name], CountedRows)
         read = partial(read_rows, self._points[name], codec.relation)
         resting = partial(read_resting, self._points[name])
-        return Segments(frame, rows, codec.decode, add_up=is_counted, read=read, read_resting=resting)
+        heaps = partial(heaps_of, self._points[name])
+        return Segments(frame, rows, codec.decode, add_up=is_counted, read=read, read_resting=resting, heaps=heaps)
 
-    def _points_of(self, name: str, frame: DataFrame) -> Points:
-        columns = self._codecs[name].columns
-        schema = pa.schema([(column.name, column.type.arrow()) for column in columns])
-        return Points(self._home.reachable(frame, self._paging.mapped), schema)
+    def _points_of(self, name: str, frame: DataFrame, table: pa.Table | None = None) -> Points:
+        schema = self._codecs[name].schema
+        known = None if table is None else table.cast(schema)
+        return Points(self._home.reachable(frame, self.paging.mapped), schema, known)
+
+    def _merge_tiers(self, name: str, state: TieredRows[Any]) -> None:
+        """Few tiers, of which each is large against those over it."""
+        first = first_to_merge([len(tier) for tier in state.tiers])
+        below, merged = state.tiers[:first], state.tiers[first:]
+        if len(merged) > 1:
+            table = latest(pa.concat_tables([tier.table() for tier in merged]), self._codecs[name].relation)
+            state.tiers = [*below, decoded_table(table, self._home.scratch)]
+
+    def _take_back_frame(self, name: str, segments: Segments[Any] | None) -> None:
+        self._kept[name], self._points[name] = self._kept[name][:-1], self._points[name][:-1]
+        self._states[name].base.stand_on(segments)
 
 
 class RegistryStatistics:
@@ -249,6 +362,23 @@ class RegistryStatistics:
         return None
 
 
-def _put_back(state: State, segments: Segments[Any] | None, overlay: Mapping[Row, Any]) -> None:
+def _put_back(state: State, segments: Segments[Any] | None, overlay: Mapping[Row, Any], tiers: Sequence[Heap]) -> None:
     state.replace(segments)
-    state.change(overlay)
+    if isinstance(state, TieredRows):
+        state.take_back_tiers(tiers, overlay)
+    else:
+        state.change(overlay)
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind))
+
+
+def latest(table: pa.Table, relation: Relation) -> pa.Table:
+    """The last that a table says of each row of a relation."""
+    names = column_names(relation.arity)
+    if not names:
+        return table.slice(max(0, table.num_rows - 1))
+    places = pa.array(np.arange(table.num_rows))
+    last = table.select(names).append_column("at", places).group_by(names).aggregate([("at", "max")]).column("at_max")
+    return table.take(last) if len(last) < table.num_rows else table

@@ -7,10 +7,15 @@ both, so that the overlay never grows to more than a fraction of it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+import pyarrow as pa
+
 from whence.algebra.deltas import added, negated
+from whence.engines.spark.decoded_segment import Heap, decoded_table
 from whence.engines.spark.pages import Base, Segments
+from whence.engines.spark.types import column_names, rows_to_arrow
 from whence.incremental.store import Key, Store
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -25,6 +30,8 @@ class CountedRows:
         self.relation = relation
         self.base = base
         self.overlay = Store()
+        # Counts how often the overlay has changed.
+        self.stamp = 0
 
     @property
     def counts(self) -> Mapping[Row, int]:
@@ -33,6 +40,10 @@ class CountedRows:
     @property
     def overlay_rows(self) -> Mapping[Row, int]:
         return self.overlay.counts
+
+    @property
+    def overlay_size(self) -> int:
+        return len(self.overlay.counts)
 
     def count(self, row: Row) -> int:
         return (self.base.get(row) or 0) + self.overlay.counts.get(row, 0)
@@ -49,6 +60,7 @@ class CountedRows:
 
     def change(self, rows: Mapping[Row, int]) -> None:
         """Add to the counts."""
+        self.stamp += 1
         self.overlay.apply(rows)
 
     def reversal(self, rows: Mapping[Row, int]) -> Callable[[], None]:
@@ -57,6 +69,7 @@ class CountedRows:
 
     def replace(self, segments: Segments[int] | None) -> None:
         """A new base has everything."""
+        self.stamp += 1
         self.base.stand_on(segments)
         self.overlay = Store()
 
@@ -77,7 +90,7 @@ class _RowCounts(Mapping[Row, int]):
         return iter(self._state.matching((), ()))
 
     def __len__(self) -> int:
-        return len(self._state.base) + len(self._state.overlay_rows)
+        return len(self._state.base) + self._state.overlay_size
 
 
 class Present:
@@ -128,6 +141,13 @@ class AnnotatedRows(Generic[P]):
         self.base = base
         self.overlay: dict[Row, P | None] = {}
         self._index = Store()
+        # Counts how often the overlay has changed.
+        self.stamp = 0
+
+    @property
+    def _is_all(self) -> bool:
+        """Whether nothing lies below the overlay."""
+        return self.base.segments is None
 
     def get(self, row: Row) -> P | None:
         return self.overlay[row] if row in self.overlay else self.base.get(row)
@@ -159,6 +179,10 @@ class AnnotatedRows(Generic[P]):
     def overlay_rows(self) -> Mapping[Row, P | None]:
         return self.overlay
 
+    @property
+    def overlay_size(self) -> int:
+        return len(self.overlay)
+
     def matching_all(self, positions: tuple[int, ...], keys: Sequence[Key]) -> list[Mapping[Row, P]]:
         return self.find(positions, keys)
 
@@ -167,9 +191,10 @@ class AnnotatedRows(Generic[P]):
 
     def change(self, rows: Mapping[Row, P | None]) -> None:
         """Other things are known of rows."""
+        self.stamp += 1
         self._index.apply({row: 1 for row in rows if row not in self.overlay})
         self.overlay.update(rows)
-        if self.base.segments is None:
+        if self._is_all:
             # Without a base there is nothing that a row could be gone from.
             gone = [row for row, known in rows.items() if known is None]
             self._index.apply(dict.fromkeys(gone, -1))
@@ -181,6 +206,7 @@ class AnnotatedRows(Generic[P]):
         former = {row: self.overlay[row] for row in rows if row in self.overlay}
 
         def take_back() -> None:
+            self.stamp += 1
             self.change({row: former.get(row) for row in rows})
             # Of these the base alone has known, so that nothing may stand over it.
             unknown = [row for row in rows if row not in former and row in self.overlay]
@@ -192,6 +218,59 @@ class AnnotatedRows(Generic[P]):
 
     def replace(self, segments: Segments[P] | None) -> None:
         """A new base has everything."""
+        self.stamp += 1
         self.base.stand_on(segments)
         self.overlay = {}
         self._index = Store()
+
+
+class TieredRows(AnnotatedRows[P]):
+    """Annotated rows whose overlay lies over tiers: changes that came as columns, the newest last.
+
+    A tier has the columns of the state, NULL in those that tell what is known where a row is gone.
+    """
+
+    def __init__(
+        self, relation: Relation, base: Base[P], decode: Callable[[pa.Table], list[tuple[Row, P | None]]]
+    ) -> None:
+        super().__init__(relation, base)
+        self.tiers: list[Heap] = []
+        self._decode = decode
+
+    @property
+    def overlay_size(self) -> int:
+        return len(self.overlay) + sum(map(len, self.tiers))
+
+    def get(self, row: Row) -> P | None:
+        if row not in self.overlay:
+            for tier in reversed(self.tiers):
+                for found, known in self._decode(self._in_tier(tier, row)):
+                    if found == row:
+                        return known
+        return super().get(row)
+
+    def _in_tier(self, tier: Heap, row: Row) -> pa.Table:
+        keys = [column.combine_chunks() for column in rows_to_arrow([row], self.relation).columns]
+        return tier.with_keys(column_names(self.relation.arity), keys) if keys else tier.table()
+
+    def put_over(self, overlay: pa.Table, tier: pa.Table, directory: Path | None) -> None:
+        """What is known of rows, over all that was known before: `overlay` is what lies over the tiers."""
+        for table in (overlay, tier):
+            if table.num_rows:
+                self.tiers.append(decoded_table(table, directory))
+        self.stamp += 1
+        self.overlay, self._index = {}, Store()
+
+    def take_back_tiers(self, tiers: Sequence[Heap], overlay: Mapping[Row, P | None]) -> None:
+        """What was put over these tiers, and over what lay over them, has not happened."""
+        self.tiers = [*tiers]
+        self.overlay, self._index = {}, Store()
+        self.change(overlay)
+
+    @property
+    def _is_all(self) -> bool:
+        return super()._is_all and not self.tiers
+
+    def replace(self, segments: Segments[P] | None) -> None:
+        super().replace(segments)
+        self.tiers = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import mul, or_
@@ -15,9 +15,10 @@ from whence.analysis.typed_rules import TypedRule
 from whence.engines.spark.bodies import ANYWHERE, Bindings, JoinStart, bindings
 from whence.engines.spark.exact_sums import double_totals, exact_total, finished, total_type
 from whence.engines.spark.expressions import ColumnTerms
+from whence.engines.spark.payloads import fold_columns
 from whence.engines.spark.types import column_names, spark_type
 from whence.functions.types import Typed
-from whence.incremental.counting.folds import ByValue, Extreme, LinearFold
+from whence.incremental.counting.folds import ByValue, Collected, Extreme, LinearFold
 from whence.incremental.counting.groups import HeadAggregate, can_be_negative
 from whence.model.program import Functions
 from whence.model.rules import Atom, Negation, Rule
@@ -47,17 +48,18 @@ def derive(
     functions: Functions,
     frames: Mapping[str, DataFrame],
     start: Callable[[Rule], JoinStart] = lambda _: ANYWHERE,
+    owing: Collection[str] | None = None,
 ) -> DerivedView:
     """The one view of a component over the frames of what it reads, which have c0, c1, ..., and a bag's also `n`.
 
-    A set's frame has the rows that are there; a bag's has those with a negative count, too. Joins of a rule go as
-    `start` says.
+    A set's frame has the rows that are there; a bag's has those with a negative count, too: those that are `owing`,
+    if that is known. Joins of a rule go as `start` says.
     """
     (name,) = component.relations
     rules = component.typed
     found = [_bindings(typed, functions, frames, start(typed.rule)) for typed in rules]
     if component.aggregated:
-        return _grouped(_Groups(relations[name], rules), rules, found)
+        return _grouped(_Groups(relations[name], rules, owing), rules, found)
     return DerivedView(_tallied(relations[name], rules, found))
 
 
@@ -131,11 +133,12 @@ class _Groups:
     often the binding counts is `copies`.
     """
 
-    def __init__(self, relation: Relation, rules: Sequence[TypedRule]) -> None:
+    def __init__(self, relation: Relation, rules: Sequence[TypedRule], owing: Collection[str] | None) -> None:
         positions = rules[0].rule.aggregates
         self._relation = relation
         self._rules = rules
-        self._signed = any(map(can_be_negative, rules))
+        self._signed = any(can_be_negative(rule, owing) for rule in rules)
+        self._counts_copies = any(not each.distinct for rule in rules for each in rule.relations.values())
         self._plain = [position for position in range(relation.arity) if position not in positions]
         self._keys = [f"k{number}" for number in range(len(self._plain))]
         self._counts = []
@@ -171,7 +174,7 @@ class _Groups:
             .agg(F.sum("copies").alias("copies"))
             .where(F.col("copies") != 0)
             for fold in self._folds
-            if isinstance(fold.head.fold, ByValue | Extreme)
+            if isinstance(fold.head.fold, ByValue | Collected | Extreme)
         }
 
     def whole(self, bindings: DataFrame, members: Mapping[int, DataFrame]) -> DataFrame:
@@ -198,19 +201,26 @@ class _Groups:
                 present = F.when(value.isNotNull(), F.col("copies"))
                 yield F.coalesce(F.sum(present), F.lit(0)).alias(f"f{number}_count")
                 if fold.head.function != "count" and not fold.adds_doubles:
-                    yield exact_total(value, fold.kind, None).alias(f"f{number}_total")
-            case Extreme() if not self._signed:
-                yield (F.min if fold.head.function == "min" else F.max)(value).alias(f"f{number}_best")
+                    # A row of a set is one binding; of a bag it can be several.
+                    copies = F.col("copies") if self._counts_copies else None
+                    yield exact_total(value, fold.kind, copies).alias(f"f{number}_total")
 
     def _parts(self, fold: _Fold, bindings: DataFrame, members: Mapping[int, DataFrame]) -> Iterator[DataFrame]:
         """What takes a second look: frames with the group terms."""
         number = fold.number
         match fold.head.fold:
             case LinearFold() if fold.adds_doubles:
-                yield double_totals(bindings, self._keys, F.col(f"x{number}"), None)
-            case Extreme() if self._signed:
+                copies = F.col("copies") if self._counts_copies else None
+                yield double_totals(bindings, self._keys, F.col(f"x{number}"), copies)
+            case Extreme():
                 best = (F.min if fold.head.function == "min" else F.max)(F.when(F.col("copies") > 0, F.col("value")))
                 yield members[number].groupBy(*self._keys).agg(best.alias("best"), F.count("*").alias("held"))
+            case Collected():
+                # As often as it is there, once where only different values count.
+                copies = F.lit(1) if fold.head.distinct else F.col("copies").cast("int")
+                repeated = F.when(F.col("copies") > 0, F.array_repeat(F.col("value"), copies))
+                listed = F.sort_array(F.flatten(F.collect_list(repeated)))
+                yield members[number].groupBy(*self._keys).agg(listed.alias("best"), F.count("*").alias("held"))
             case ByValue():
                 yield self._by_value(fold, members[number])
                 if fold.adds_doubles:
@@ -231,16 +241,22 @@ class _Groups:
         return members.groupBy(*self._keys).agg(*aggregates)
 
     def groups(self, whole: DataFrame) -> DataFrame:
-        """The groups that are there: k0, k1, ..., `bindings`, and f{i}_count and f{i}_total of linear folds."""
+        """The groups that are there: k0, k1, ..., `bindings`, and what is kept of each fold."""
         columns = [F.col(name) for name in (*self._keys, "bindings")]
-        held = [F.col("bindings") != 0]
-        for fold in self._folds:
-            if isinstance(fold.head.fold, LinearFold):
-                columns += [F.col(f"f{fold.number}_count"), self._total(fold).alias(f"f{fold.number}_total")]
-                held.append(F.col(f"f{fold.number}_count") != 0)
-            elif self._signed:
-                held.append(F.coalesce(F.col(f"f{fold.number}_held"), F.lit(0)) != 0)
-        return whole.where(reduce(or_, held)).select(*columns) if self._keys else whole.select(*columns)
+        there = [F.col("bindings") != 0]
+        for kept in fold_columns([(fold.head.fold, fold.kind) for fold in self._folds if fold.head.fold is not None]):
+            fold = self._folds[kept.number]
+            for part, column in zip(kept.parts, kept.columns(), strict=True):
+                match part:
+                    case "total":
+                        value = self._total(fold)
+                    case "best":
+                        value = F.col(column.name)
+                    case _:
+                        value = F.coalesce(F.col(column.name), F.lit(0).cast("bigint"))
+                columns.append(value.alias(column.name))
+            there.append(F.coalesce(F.col(f"f{fold.number}_{kept.parts[0]}"), F.lit(0)) != 0)
+        return whole.where(reduce(or_, there)).select(*columns) if self._keys else whole.select(*columns)
 
     def rows(self, whole: DataFrame) -> DataFrame:
         """The rows of the view: a group has one while it has bindings, and without group terms there is one always."""
@@ -272,6 +288,8 @@ class _Groups:
         number = fold.number
         if isinstance(fold.head.fold, Extreme):
             return F.col(f"f{number}_best")
+        if isinstance(fold.head.fold, Collected):
+            return F.coalesce(F.col(f"f{number}_best"), F.array().cast(spark_type(fold.head.output)))
         count = F.coalesce(F.col(f"f{number}_count"), F.lit(0).cast("bigint"))
         if fold.head.function == "count":
             return count

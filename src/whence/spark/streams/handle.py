@@ -19,6 +19,7 @@ from whence.engines.spark.errors import first_line, spark_errors
 from whence.errors import DataError, StateError, TypeMismatchError
 from whence.model.schema import Relation
 from whence.session.session import Session
+from whence.spark.column_load import ColumnChecks
 from whence.spark.home import StorageHome
 from whence.spark.streams.attachment import Attachment, attachment, quarantines
 from whence.spark.streams.intake import Intake, Progress
@@ -215,7 +216,7 @@ class Streams:
         self._spark = spark
         self._storage = storage
         self._files = storage.files
-        self._large = LargeBatches(engine, home)
+        self._large, self._columns = LargeBatches(engine, home), ColumnChecks(engine)
         self._changing = changing
         self._is_kept = is_kept
         self._attached: dict[str, Attachment] = {}
@@ -255,7 +256,7 @@ class Streams:
             raise StateError("there is no stream to start", hint='attach one: db.attach("table", spark.readStream...)')
         directory = self._files.uri(CHECKPOINTS) if checkpoint is None else checkpoint.rstrip("/")
         intakes = [
-            Intake(each, self._changing, self._storage, self._large, self._quarantine(each))
+            Intake(each, self._changing, self._storage, self._large, self._columns, self._quarantine(each))
             for each in self._attached.values()
         ]
         self._running = RunningStreams(intakes, lambda name: f"{directory}/{_directory(name)}", trigger)

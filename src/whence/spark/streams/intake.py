@@ -21,10 +21,22 @@ from whence.session.draft import Draft, TableDraft, key_of
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.sources.rows import listed, row_text
+from whence.spark import bulk_load
 from whence.spark.bulk_load import BulkDraft, few_rows
+from whence.spark.column_load import ColumnChecks
 from whence.spark.streams.attachment import Attachment
 from whence.spark.streams.large_batch import LargeBatches
-from whence.spark.streams.records import DELETE, INSERT, Bad, Quarantine, copies, netted, read_records, selected
+from whence.spark.streams.records import (
+    DELETE,
+    INSERT,
+    Bad,
+    Quarantine,
+    copies,
+    netted,
+    read_records,
+    read_signs,
+    selected,
+)
 from whence.storage.files.store import Storage
 
 
@@ -50,12 +62,14 @@ class Intake:
         changing: Callable[[], AbstractContextManager[Session]],
         storage: Storage,
         large: LargeBatches,
+        columns: ColumnChecks,
         quarantine: Quarantine | None,
     ) -> None:
         self.attachment = attachment
         self._changing = changing
         self._storage = storage
         self._large = large
+        self._columns = columns
         self._quarantine = quarantine
 
     def take(self, batch: DataFrame, number: int) -> Progress | None:
@@ -74,10 +88,13 @@ class Intake:
                 return None
             self._check_table(session)
             place = f"a row of batch {number}"
-            if small is None:
+            draft = None if small is None else self._in_columns(small, session)
+            if draft is not None and small is not None:
+                rows, bad, tick = small.num_rows, [], None
+            elif small is None or (small.num_rows > bulk_load.TAKEN_AS_ROWS and self._tells_all):
                 taken = self._large.take(records, self.attachment, place)
                 rows, bad, tick = taken.rows, taken.bad, None
-                draft: Draft = BulkDraft(taken.delta, session.clock)
+                draft = BulkDraft(self.attachment.relation, taken.delta, session.clock)
             else:
                 rows = small.num_rows
                 draft, bad, tick = self._draft(session, small, place)
@@ -88,12 +105,27 @@ class Intake:
             commit = session.commit(draft, tick, {stream: number})
         return _progress(self.attachment.relation.name, number, rows, len(bad), commit, started)
 
+    @property
+    def _tells_all(self) -> bool:
+        """Whether records need not be looked at one by one."""
+        return self.attachment.relation.ttl is None and self.attachment.relation.window is None
+
     def _small(self, records: DataFrame) -> pa.Table | None:
-        """The records if they are few, or if they have to be looked at one by one."""
+        """The records if they are few enough for this process, or if they have to be looked at one by one."""
+        return few_rows(records, in_columns=True) if self._tells_all else records.toArrow()
+
+    def _in_columns(self, records: pa.Table, session: Session) -> Draft | None:
+        """What many records come to, if all of them are good; None if they have to be looked at one by one."""
         relation = self.attachment.relation
-        if relation.ttl is not None or relation.window is not None:
-            return records.toArrow()
-        return few_rows(records)
+        if records.num_rows < self._columns.many_rows or not self._tells_all:
+            return None
+        signs = read_signs(records, self.attachment)
+        own = records.select(range(relation.arity)).rename_columns(list(relation.column_names))
+        try:
+            rows = None if signs is None else self._columns.rows(own, relation)
+        except DataError:
+            return None
+        return None if rows is None or signs is None else self._columns.netted(rows, signs, session.clock)
 
     def _is_next(self, stream: str, number: int) -> bool:
         """Whether a batch is the one after those that were taken. Raises if others have been in between."""

@@ -19,7 +19,7 @@ from whence.engines.spark.frames import FrameDelta, delta_frame
 from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
 from whence.errors import DataError
 from whence.model.schema import Relation
-from whence.model.types import DOUBLE, ArrayType, Row, Type
+from whence.model.types import DOUBLE, REAL, ArrayType, Row, Type
 from whence.sources.rows import listed, row_text
 from whence.spark.bulk_load import is_no_number, with_present
 from whence.spark.home import StorageHome
@@ -151,7 +151,7 @@ def _doubt(records: DataFrame, attachment: Attachment) -> Column:
         if type_of(attachment.fields[at]) != column.type:
             # A cast that rounds says nothing.
             doubts.append(value.isNotNull() & F.coalesce(cast != value, F.lit(True)))
-        if column.type == DOUBLE:
+        if column.type in (DOUBLE, REAL):
             doubts.append(is_no_number(cast))
         elif isinstance(column.type, ArrayType):
             doubts.append(_odd_elements(value, column.type.element))
@@ -159,7 +159,7 @@ def _doubt(records: DataFrame, attachment: Attachment) -> Column:
 
 
 def _odd_elements(value: Column, element: Type) -> Column:
-    if element == DOUBLE:
+    if element in (DOUBLE, REAL):
         # There is one zero, and one inside of an array is not seen from here.
         return F.coalesce(F.exists(value, lambda each: is_no_number(each) | (each == 0)), F.lit(False))
     return F.lit(isinstance(element, ArrayType))
@@ -169,4 +169,4 @@ def _cast(attachment: Attachment, at: int) -> Column:
     column = attachment.relation.columns[at]
     value = F.col(f"c{at}").try_cast(spark_type(column.type))
     # There is one zero.
-    return value + F.lit(0.0) if column.type == DOUBLE else value
+    return value + F.lit(0.0) if column.type in (DOUBLE, REAL) else value

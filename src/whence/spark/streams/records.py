@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import ArrayType, DateType, StringType, TimestampNTZType, TimestampType
@@ -96,6 +99,21 @@ def read_records(table: pa.Table, attachment: Attachment, place: str) -> BatchRe
         except DataError as error:
             records.bad.append(Bad(change, row, text, error))
     return records
+
+
+def read_signs(table: pa.Table, attachment: Attachment) -> npt.NDArray[np.int64] | None:
+    """What each record of a micro-batch does to the count of its row; None if any of them is bad by its looks."""
+    if table.column(CORRUPT).null_count < table.num_rows or table.column(BEYOND).null_count < table.num_rows:
+        return None
+    if attachment.change is None:
+        return np.ones(table.num_rows, np.int64)
+    changes = table.column(CHANGE)
+    names = pa.array(SIGNS)
+    places = compute.index_in(changes, names)
+    if places.null_count:
+        return None
+    signs: npt.NDArray[np.int64] = np.array([*SIGNS.values()], np.int64)[places.to_numpy()]
+    return signs
 
 
 def _check_record(

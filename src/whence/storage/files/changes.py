@@ -24,10 +24,6 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 # Setting up compression takes many times as long as writing a few rows as they are.
 _FEW = 64
 
-# A log of up to so many rows is merged whenever there is occasion, a larger one when a quarter of its rows follow it.
-_SMALL = 1000
-_SHARE = 4
-
 
 def pack(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
@@ -41,19 +37,6 @@ def unpack(packed: memoryview) -> pa.Table:
     with pa.ipc.open_stream(pa.py_buffer(packed)) as reader:
         # Earlier versions stored a TIMESTAMP as a moment in UTC.
         return zoneless(reader.read_all())
-
-
-def first_to_merge(rows: list[int]) -> int:
-    """Of logs with so many rows, oldest first, the place from which they are to become one.
-
-    What stays before it is large against all that follows, so that there are few logs, and a row is written again only
-    when several times as many have come.
-    """
-    at, total = len(rows), 0
-    while at and rows[at - 1] <= max(_SMALL, _SHARE * total):
-        at -= 1
-        total += rows[at]
-    return at
 
 
 @dataclass(frozen=True, slots=True)

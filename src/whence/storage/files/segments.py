@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 
 from whence.errors import InternalError, StateError
 from whence.model.schema import Column
@@ -78,10 +79,37 @@ def write_segment(files: Files, frame: DataFrame, path: str) -> Segment:
         return Segment(path, int(counted.get["rows"]), _size(files, path))
 
 
+# Rows of a table that lie together in a file, of which each has the least and the greatest value of its columns.
+ROW_GROUP = 1 << 17
+
+
+def write_table(spark: SparkSession | None, files: Files, table: pa.Table, path: str) -> Segment:
+    """Write rows of this process: without a job, where the files are on this machine."""
+    if files.directory is None:
+        from whence.engines.spark.types import arrow_frame
+
+        assert spark is not None
+        return write_segment(files, arrow_frame(spark, table), path)
+    with _disk_errors(files, path):
+        files.make_directory(path)
+        parquet.write_table(
+            table, files.directory / path / "part-00000.parquet", row_group_size=ROW_GROUP, write_page_checksum=True
+        )
+        files.sync(path)
+        return Segment(path, table.num_rows, _size(files, path))
+
+
 def read_segment(spark: SparkSession, files: Files, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:
     """A frame over a segment. Spark asks no file for its schema, and runs no job before the frame is used."""
+    return read_segments(spark, files, [segment], columns)
+
+
+def read_segments(
+    spark: SparkSession, files: Files, segments: Sequence[Segment], columns: tuple[Column, ...]
+) -> DataFrame:
+    """One frame over several segments."""
     reader = spark.read.schema(frame_schema(columns)).option("parquet.page.verify-checksum.enabled", "true")
-    return reader.parquet(files.uri(segment.path))
+    return reader.parquet(*[files.uri(segment.path) for segment in segments])
 
 
 def check_segment(files: Files, segment: Segment) -> None:

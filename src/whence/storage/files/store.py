@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from whence.errors import StateError, WhenceError
+from whence.incremental.tiers import first_to_merge
 from whence.model.schema import Column
 from whence.model.updates import Version
 from whence.session.definitions import Definitions
 from whence.session.journal import KEEP_VERSIONS
-from whence.storage.files.changes import CommitChange, CommitFileDraft, NewTable, first_to_merge
+from whence.storage.files.changes import CommitChange, CommitFileDraft, NewTable
 from whence.storage.files.commits import COMMITS, Current, commit_number, read_logs, unfinished_number
 from whence.storage.files.feeds import FeedPart, read_feed
 from whence.storage.files.files import Files, open_files, temporary_files
@@ -28,6 +29,7 @@ from whence.storage.files.segments import (
     read_segment,
     segment_epoch,
     write_segment,
+    write_table,
 )
 from whence.storage.files.writer import CommitWriter, Lock, begin, check_root, take_lock
 from whence.storage.sqlite.files import check_version, damaged
@@ -137,7 +139,9 @@ class Storage:
         tables = {name: self.current.tables[name] for name in names}
         found = read_logs(self.files, [log for table in tables.values() for log in table.logs])
         return {
-            name: pa.concat_tables([found[log] for log in table.logs]) for name, table in tables.items() if table.logs
+            name: pa.concat_tables([found[log] for log in table.logs], promote_options="default")
+            for name, table in tables.items()
+            if table.logs
         }
 
     def feed(self, name: str, since: Version) -> list[FeedPart]:
@@ -146,10 +150,17 @@ class Storage:
 
     def write_segment(self, frame: DataFrame) -> Segment:
         """Write rows for a commit to come. Until then they are safe from being collected, and after a crash gone."""
+        return self._write_new(lambda path: write_segment(self.files, frame, path))
+
+    def write_table(self, table: pa.Table) -> Segment:
+        """The same for rows of this process, which takes no job where files are on this machine."""
+        return self._write_new(lambda path: write_table(self._spark, self.files, table, path))
+
+    def _write_new(self, write: Callable[[str], Segment]) -> Segment:
         path = new_segment_path(self._lock.epoch)
         self._new_segments.add(path)
         try:
-            return write_segment(self.files, frame, path)
+            return write(path)
         except BaseException:
             self._new_segments.discard(path)
             raise
@@ -212,7 +223,9 @@ class Storage:
             return table
         known = {**self._recent, **draft.logs}
         found = {**known, **read_logs(self.files, [log for log in old if log not in known])}
-        return replace(table, logs=(*kept, draft.add(pa.concat_tables([found[log] for log in old]))))
+        return replace(
+            table, logs=(*kept, draft.add(pa.concat_tables([found[log] for log in old], promote_options="default")))
+        )
 
     def _put(self, header: Manifest | ManifestStep, draft: CommitFileDraft, manifest: Manifest, since: int) -> None:
         try:

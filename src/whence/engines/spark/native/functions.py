@@ -27,7 +27,7 @@ from whence.functions.arithmetic import operand_decimal
 from whence.functions.dates import SPELLINGS, TRUNCATIONS
 from whence.functions.resolve import constant_integer
 from whence.functions.widening import as_decimal, is_integer
-from whence.model.types import BIGINT, DATE, DOUBLE, TIMESTAMP, DecimalType, Type
+from whence.model.types import BIGINT, DATE, DOUBLE, REAL, TIMESTAMP, DecimalType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 # A whole quotient of so many digits is a BIGINT, whatever the digits are.
@@ -221,7 +221,17 @@ def _like(call: NativeCall) -> ColumnExpression | None:
     return call.plain(F.like(*(piece.column for piece in call.arguments)))
 
 
-FUNCTIONS: dict[str, Builder] = {
+def _of_other_types(builder: Builder) -> Builder:
+    """Left to Python where a REAL takes part: Spark lets pass what is not finite."""
+
+    def build(call: NativeCall) -> ColumnExpression | None:
+        kinds = (call.resolved.result, *(piece.kind for piece in call.arguments))
+        return None if REAL in kinds else builder(call)
+
+    return build
+
+
+_ARITHMETIC: dict[str, Builder] = {
     "+": _add,
     "-": _subtract,
     "*": _arithmetic("*", operator.mul),
@@ -233,6 +243,10 @@ FUNCTIONS: dict[str, Builder] = {
     "round": _round,
     "floor": _whole("floor", F.floor),
     "ceil": _whole("ceil", F.ceil),
+}
+
+FUNCTIONS: dict[str, Builder] = {
+    **{name: _of_other_types(builder) for name, builder in _ARITHMETIC.items()},
     "sign": lambda call: call.plain(F.signum(call.arguments[0].column.cast("double"))),
     "sqrt": _sqrt,
     "year": spark_function(F.year),

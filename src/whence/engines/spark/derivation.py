@@ -1,0 +1,52 @@
+"""A component derived again on the cluster, from whole relations, and what that changes for its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent, small_delta
+from whence.engines.spark.errors import evaluation_errors, retried_when_lost
+from whence.engines.spark.frames import FrameDelta, as_seen, delta_frame, difference, summed
+from whence.engines.spark.metrics import CommitLedger
+from whence.engines.spark.registry import Replaced
+from whence.model.updates import Delta
+
+
+def derived(plan: SparkComponent, inputs: Mapping[str, Delta], cluster: Cluster, ledger: CommitLedger) -> Effects:
+    """The component over the relations below as they are after a change to them."""
+    registry, view = cluster.registry, plan.component.relations[0]
+    frames = {}
+    for name in plan.component.reads:
+        relation = registry[name].relation
+        frames[name] = as_seen(registry.frame(name), relation)
+        if name in inputs:
+            frames[name] = summed(relation, [frames[name], delta_frame(cluster.spark, relation, inputs[name])])
+    with ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
+        states = retried_when_lost(lambda: _kept(plan.derive(frames), cluster), view)
+    with ledger.phase(view, "compare with what was there"):
+        seen = {name: _change_of(name, states[name], cluster) for name in plan.component.relations}
+    return Effects({name: delta for name, delta in seen.items() if delta}, {**states})
+
+
+def _kept(derivation: DerivedFrames, cluster: Cluster) -> dict[str, Replaced]:
+    cluster.work.rounds += derivation.rounds
+    for frame in derivation.shared:
+        frame.persist()
+    try:
+        kept = {name: cluster.home.keep(name, frame) for name, frame in derivation.states.items()}
+    finally:
+        for frame in derivation.shared:
+            frame.unpersist()
+    return {name: Replaced(frame, cluster.home.rows(frame)) for name, frame in kept.items()}
+
+
+def _change_of(name: str, after: Replaced, cluster: Cluster) -> Delta:
+    """What readers see of a relation that was derived again."""
+    state, home, paging = cluster.registry[name], cluster.home, cluster.paging
+    seen = as_seen(after.frame, state.relation)
+    if len(state.counts):
+        before = as_seen(cluster.registry.frame(name), state.relation)
+        return small_delta(home, paging, state.relation, difference(state.relation, before, seen))
+    if after.rows > paging.delta:
+        return FrameDelta(state.relation, seen, after.rows, after.frame)
+    return small_delta(home, paging, state.relation, seen)

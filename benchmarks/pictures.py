@@ -32,7 +32,18 @@ STYLE = {
 }
 
 # What is no change to a view that is there already.
-NOT_OF_CHANGES = ("growth", "questions_growth", "kernels", "durability", "definitions", "statements", "soak")
+NOT_OF_CHANGES = (
+    "growth",
+    "questions_growth",
+    "kernels",
+    "durability",
+    "definitions",
+    "statements",
+    "documents",
+    "replica",
+    "replica_partitions",
+    "soak",
+)
 BUILDING = ("build", "load")
 
 # A result file as read.
@@ -218,6 +229,52 @@ def soak(results: Mapping[str, Result]) -> Any:
     return figure
 
 
+def documents_growth(results: Mapping[str, Result]) -> Any:
+    """What one update costs, however much has arrived."""
+    return _documents(results, "nodes of the document", "An update of a document, five queries maintained", log=True)
+
+
+def documents_memory(results: Mapping[str, Result]) -> Any:
+    """What is kept while a document arrives."""
+    return _documents(results, "megabytes that arrived", "Memory for a document that arrives", log=False)
+
+
+def _documents(results: Mapping[str, Result], x: str, title: str, *, log: bool) -> Any:
+    result = results.get("documents")
+    if result is None:
+        return None
+    figure, axes = plt.subplots(figsize=(8, 4.2))
+    series = [each for each in result["series"] if each["x"] == x]
+    for each, colour in zip(series, (OURS, THEIRS), strict=False):
+        axes.plot(*zip(*each["points"], strict=True), "o-", markersize=4, color=colour, label=each["what"])
+    axes.set_title(title)
+    axes.set_xlabel(x)
+    axes.set_ylim(bottom=0)
+    if log:
+        axes.set_xscale("log")
+        axes.yaxis.set_major_formatter(readable_time())
+    else:
+        axes.set_ylabel(series[0]["y"])
+    axes.legend(frameon=False)
+    return figure
+
+
+def partitions(results: Mapping[str, Result]) -> Any:
+    """What sites remember of deleted rows, through a day of partitions."""
+    result = results.get("replica_partitions")
+    if result is None:
+        return None
+    figure, axes = plt.subplots(figsize=(8, 4))
+    for curve, color in zip(result["series"], (OURS, THEIRS), strict=True):
+        minutes, rows = zip(*curve["points"], strict=True)
+        axes.plot([minute / 60 for minute in minutes], rows, color=color, label=curve["what"].rpartition(", ")[2])
+    axes.set_title("Deleted rows that a site remembers, of 20 sites whose network falls apart every hour")
+    axes.set_xlabel("hour")
+    axes.set_ylabel("rows")
+    axes.legend(frameon=False)
+    return figure
+
+
 def is_building(what: str) -> bool:
     """Whether a comparison is about a first load, of whatever size."""
     return any(part.startswith(BUILDING) for part in what.split(": "))
@@ -240,8 +297,11 @@ PICTURES: Mapping[str, Callable[[Mapping[str, Result]], Any]] = {
     "latencies": latencies,
     "growth-with-size": growth_with_size,
     "growth-with-effect": growth_with_effect,
+    "documents-growth": documents_growth,
+    "documents-memory": documents_memory,
     "definitions": definitions,
     "soak": soak,
+    "partitions": partitions,
 }
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.engines.local import machine_steps
 from tests.random import tally
@@ -19,9 +19,10 @@ from tests.random import tally
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# A shared machine stalls now and then, and a slow example is no wrong one: there is no deadline.
-settings.register_profile("ci", derandomize=True, print_blob=True, deadline=None)
-settings.register_profile("local", print_blob=True, deadline=None)
+# A shared machine stalls now and then, and a slow example is no wrong one: there is no deadline, nor for making them.
+PATIENT: dict[str, Any] = {"print_blob": True, "deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("ci", derandomize=True, **PATIENT)
+settings.register_profile("local", **PATIENT)
 PROFILE = "ci" if os.environ.get("CI") else "local"
 
 # What is asserted about compiled views holds from the first test on, also in the processes that tests start.
@@ -39,9 +40,12 @@ SLOW = {
     "tpch",
     "mutants",
     "papers",
+    "test_simulation",
     "test_state_machine",
     "test_state_machine_forest",
     "test_counting_random",
+    "test_random_changes",
+    "test_random_folds",
     "test_recursive",
     "test_recursive_cases",
     "test_nullable_costs",
@@ -50,6 +54,8 @@ SLOW = {
     "test_interrupts",
     "test_damage",
     "test_following",
+    "test_in_columns",
+    "test_column_changes",
     "test_reopening",
     "test_values",
     "test_programs",
@@ -76,6 +82,13 @@ SLOW = {
     "test_docs",
     "test_garbage",
     "test_keyed_batches",
+    "test_shapes",
+    "test_windows",
+    "test_random_verdicts",
+    "test_random_useless",
+    "test_xquery",
+    "test_collection",
+    "test_example",
 }
 
 

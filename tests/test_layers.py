@@ -18,6 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.columns",),
     ("whence.analysis", "whence.lang.datalog", "whence.lang.sql", "whence.sources"),
     ("whence.planning",),
+    ("whence.rewriting",),
     ("whence.engines.engine", "whence.engines.program_difference"),
     ("whence.engines.reference",),
     ("whence.incremental",),
@@ -25,11 +26,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.session",),
     ("whence.storage.sqlite",),
     ("whence.storage.files",),
-    ("whence.explain",),
+    ("whence.explain", "whence.adapt"),
     ("whence.database",),
     ("whence.spark",),
     ("whence.lab",),
     ("whence.database.connect",),
+    ("whence.replica", "whence.documents"),
     ("whence.web",),
     ("whence.cli",),
 )
@@ -38,7 +40,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 ONE_PIECE = {"whence.model", "whence.errors"}
 
 # Doors, not layers: `import whence` and `python -m whence` lead to what is below them.
-DOORS = {"whence": "whence.database.connect", "whence.__main__": "whence.cli"}
+DOORS = {"whence": "whence.replica", "whence.__main__": "whence.cli"}
 
 LEVEL = {package: level for level, layer in enumerate(LAYERS) for package in layer}
 FILES = sorted(ROOT.rglob("*.py"))

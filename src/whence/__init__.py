@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         WhenceError,
     )
+    from whence.replica.site import Site, site
     from whence.spark.decorators import Pipeline, materialized_view
 
     __version__: str
@@ -41,6 +42,7 @@ __all__ = [
     "OutOfTimeError",
     "ParseError",
     "Pipeline",
+    "Site",
     "StateError",
     "StratificationError",
     "TypeMismatchError",
@@ -52,6 +54,7 @@ __all__ = [
     "connect",
     "errors",
     "materialized_view",
+    "site",
 ]
 
 
@@ -65,6 +68,8 @@ def __getattr__(name: str) -> object:
         return import_module("whence.database.connect").connect
     if name == "Database":
         return import_module("whence.database.database").Database
+    if name in ("Site", "site"):
+        return getattr(import_module("whence.replica.site"), name)
     if name in ("Pipeline", "materialized_view"):
         return getattr(import_module("whence.spark.decorators"), name)
     errors = import_module("whence.errors")

@@ -14,7 +14,7 @@ from whence.lab.strategies import connect
 from whence.lang.datalog.parse import parse_datalog
 from whence.lang.datalog.write import to_datalog
 
-TABLES = ".decl k(x: number)\n.decl e(x: number, y: number)\n"
+TABLES = ".decl k(x: number)\n.decl pair(x: number, y: number)\n"
 
 
 def rewritten(text: str) -> list[str]:
@@ -27,34 +27,34 @@ def rewritten(text: str) -> list[str]:
 
 class TestRules:
     def test_what_shares_no_variable_with_the_head_is_a_test(self) -> None:
-        assert rewritten("q(x) :- k(x), e(_, _).") == ["q$some1(1) :- e(_, _).", "q(x) :- k(x), q$some1(1)."]
+        assert rewritten("q(x) :- k(x), pair(_, _).") == ["q$some1(1) :- pair(_, _).", "q(x) :- k(x), q$some1(1)."]
 
     def test_what_belongs_together_stays_together(self) -> None:
-        assert rewritten("q(x) :- k(x), e(y, z), !e(z, y), z > 1, e(_, 2).") == [
-            "q$some1(1) :- e(y, z), !e(z, y), z > 1.",
-            "q$some2(1) :- e(_, 2).",
+        assert rewritten("q(x) :- k(x), pair(y, z), !pair(z, y), z > 1, pair(_, 2).") == [
+            "q$some1(1) :- pair(y, z), !pair(z, y), z > 1.",
+            "q$some2(1) :- pair(_, 2).",
             "q(x) :- k(x), q$some1(1), q$some2(1).",
         ]
 
     def test_the_same_is_made_once(self) -> None:
-        assert rewritten("q(x) :- k(x), e(_, _).  q(y) :- e(y, _), e(_, _).") == [
-            "q$some1(1) :- e(_, _).",
+        assert rewritten("q(x) :- k(x), pair(_, _).  q(y) :- pair(y, _), pair(_, _).") == [
+            "q$some1(1) :- pair(_, _).",
             "q(x) :- k(x), q$some1(1).",
-            "q(y) :- e(y, _), q$some1(1).",
+            "q(y) :- pair(y, _), q$some1(1).",
         ]
 
     def test_one_part_is_matched_in_place(self) -> None:
-        assert rewritten("q(1) :- e(_, _), k(_).") == ["q$some1(1) :- k(_).", "q(1) :- e(_, _), q$some1(1)."]
+        assert rewritten("q(1) :- pair(_, _), k(_).") == ["q$some1(1) :- k(_).", "q(1) :- pair(_, _), q$some1(1)."]
 
     @pytest.mark.parametrize(
         "rule",
         [
             "q(x) :- k(x).",
-            "q(1) :- e(_, _).",
-            "q(x) :- k(x), e(1, 2).",
-            "q(x) :- k(x), e(x, y), e(y, _).",
+            "q(1) :- pair(_, _).",
+            "q(x) :- k(x), pair(1, 2).",
+            "q(x) :- k(x), pair(x, y), pair(y, _).",
             "q(x) :- k(x).  q(x) :- k(x), q(_).",
-            "q(x) :- k(x), !e(_, _).",
+            "q(x) :- k(x), !pair(_, _).",
         ],
     )
     def test_everything_else_stays(self, rule: str) -> None:
@@ -62,14 +62,14 @@ class TestRules:
 
 
 PROGRAM = """
-    CREATE TABLE k(x INT, PRIMARY KEY (x)); CREATE TABLE e(x INT, y INT);
-    CREATE VIEW pairs AS SELECT k.x FROM k, e, e AS f;
-    CREATE VIEW numbers AS SELECT k.x, count(*) AS n, sum(k.x) AS total FROM k, e GROUP BY k.x;
+    CREATE TABLE k(x INT, PRIMARY KEY (x)); CREATE TABLE pair(x INT, y INT);
+    CREATE VIEW pairs AS SELECT k.x FROM k, pair, pair AS f;
+    CREATE VIEW numbers AS SELECT k.x, count(*) AS n, sum(k.x) AS total FROM k, pair GROUP BY k.x;
 """
 RULES = """
-    q(x) :- k(x), e(y, _), e(_, y), e(_, _).
-    up(x, y) :- k(x), k(y), y = x + 1, e(_, _).
-    up(x, y) :- up(x, z), up(z, y), e(_, _), e(_, 1).
+    q(x) :- k(x), pair(y, _), pair(_, y), pair(_, _).
+    up(x, y) :- k(x), k(y), y = x + 1, pair(_, _).
+    up(x, y) :- up(x, z), up(z, y), pair(_, _), pair(_, 1).
 """
 VIEWS = ("pairs", "numbers", "q", "up")
 
@@ -93,34 +93,34 @@ def test_all_engines_agree(maintenance: str) -> None:
         each.insert("k", [(x,) for x in range(4)])
     for change in ([(0, 1)], [(1, 0), (1, 0)], [(2, 2)]):
         for each in (db, reference):
-            each.insert("e", change)
+            each.insert("pair", change)
         compare()
     for change in ([(1, 0)], [(0, 1)], [(1, 0)], [(2, 2)]):
         for each in (db, reference):
-            each.delete("e", change)
+            each.delete("pair", change)
         compare()
     assert not any(db.rows(view) for view in VIEWS)
 
 
 def test_counts_of_derivations_are_those_of_the_rule_as_it_was_written() -> None:
     db = whence.connect()
-    db.rules(f"{TABLES} q(x) :- k(x), e(_, _), e(_, _).")
+    db.rules(f"{TABLES} q(x) :- k(x), pair(_, _), pair(_, _).")
     db.insert("k", [(7,)])
-    db.insert("e", [(0, 0), (1, 1), (2, 2)])
+    db.insert("pair", [(0, 0), (1, 1), (2, 2)])
     assert db.evaluate("q", "counting") == {(7,): 9}
     assert len(db.why("q", (7,)).supports()) == 3
-    assert str(db.why("q", (7,))).splitlines()[2:] == ["├─ k(7)", "├─ e(0, 0)", "└─ e(0, 0)"]
+    assert str(db.why("q", (7,))).splitlines()[2:] == ["├─ k(7)", "├─ pair(0, 0)", "└─ pair(0, 0)"]
 
 
 def test_it_takes_the_time_of_the_rows_and_not_of_their_combinations() -> None:
     db = whence.connect()
-    db.rules(f"{TABLES} q(x) :- k(x), e(_, _), e(_, _), e(_, _), e(_, _).")
+    db.rules(f"{TABLES} q(x) :- k(x), pair(_, _), pair(_, _), pair(_, _), pair(_, _).")
     db.insert("k", [(7,)])
     started = time.monotonic()
-    db.insert("e", [(x, x) for x in range(200)])
-    db.delete("e", [(x, x) for x in range(199)])
+    db.insert("pair", [(x, x) for x in range(200)])
+    db.delete("pair", [(x, x) for x in range(199)])
     # There are 1,600,000,000 combinations.
     assert time.monotonic() - started < 5
     assert db.rows("q") == {(7,)}
-    db.delete("e", [(199, 199)])
+    db.delete("pair", [(199, 199)])
     assert db.rows("q") == set()

@@ -207,7 +207,7 @@ def test_inputs_are_put_together() -> None:
         (".whatif ins", ["insert"]),
         (".whatif insert l", ["link"]),
         (".at 3 r", ["reachable"]),
-        ("SELECT * FROM re", ["reachable", "RECURSIVE"]),
+        ("SELECT * FROM re", ["reachable", "RECURSIVE", "REAL"]),
         ("SELECT * FROM ", ["link", "reachable"]),
         ("SELECT link.", ["src", "dst"]),
         ("SELECT sr", ["src"]),

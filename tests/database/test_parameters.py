@@ -114,4 +114,6 @@ def test_types_are_those_of_the_values(db: whence.Database) -> None:
     with pytest.raises(whence.TypeMismatchError, match="column 'i' is INT, and this value is DOUBLE"):
         db.execute("UPDATE t SET i = ?", [1.0])
     with pytest.raises(whence.TypeMismatchError):
-        db.execute("DELETE FROM t WHERE i = ?", ["1"])
+        db.execute("DELETE FROM t WHERE i = ?", [datetime.date(2026, 1, 1)])
+    # A text is taken for a number where it is compared with one, as the same text would be in the statement.
+    db.execute("DELETE FROM t WHERE i = ?", ["-1"])

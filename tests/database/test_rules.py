@@ -284,3 +284,12 @@ def test_facts_for_a_table_that_is_there_come_before_the_rules(engine: str) -> N
     db.delete("lim", [(100,)])
     assert len(db.rows("gen")) == 200
     assert db.rows("all") == {(200,)}
+
+
+def test_a_table_that_is_called_like_a_function(db: whence.Database) -> None:
+    """Functions come and go with versions; what is in the database is meant."""
+    db.execute("CREATE TABLE e(x INT, y INT); CREATE TABLE length(x INT)")
+    db.insert("e", [(1, 2)])
+    db.insert("length", [(1,)])
+    db.rules("both(x, n) :- e(x, _), length(x), n = strlen(to_string(x)).")
+    assert db.rows("both") == {(1, 1)}

@@ -7,6 +7,8 @@ from operator import itemgetter
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import whence
 from whence.analysis.analyze import analyze
@@ -14,7 +16,7 @@ from whence.engines.local.engine import LocalEngine
 from whence.incremental.store import KeyedStore, Store, StoreStatistics
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.types import Row
-from whence.planning.statistics import COUNTED_ROWS, RecursionStatistics, distinct_values, is_outdated
+from whence.planning.statistics import COUNTED_ROWS, RecursionStatistics, changes_left, distinct_values, is_outdated
 
 # What is sampled is right to this factor, and what was sampled before changes is looked at again when half has changed.
 FACTOR = 2
@@ -71,6 +73,17 @@ def test_changes_that_are_larger_than_a_relation_count_instead_of_it() -> None:
     statistics = StoreStatistics({"t": Store({(0, 0): 1})}, {"t": {(number % 10, number): 1 for number in range(50)}})
     assert statistics.size("t") == 51
     assert statistics.distinct("t", (0,)) == 10
+
+
+@given(st.integers(0, 500), st.integers(0, 5_000))
+def test_nobody_has_to_look_before(planned: int, size: int) -> None:
+    """As long as no more rows have changed, whichever way, a plan is not outdated; with one more it may be."""
+    if is_outdated({"t": planned}, {"t": size}):
+        return
+    left = changes_left({"t": planned}, {"t": size})
+    sizes = range(max(0, size - left), size + left + 1)
+    assert not any(is_outdated({"t": planned}, {"t": each}) for each in sizes)
+    assert any(is_outdated({"t": planned}, {"t": size + more}) for more in (-left - 1, left + 1)) or size < left + 1
 
 
 def test_a_plan_is_outdated_by_growth_and_by_shrinking() -> None:

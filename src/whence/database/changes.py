@@ -63,7 +63,7 @@ class TableChanges(ABC):
         with self._reading():
             return Batch(self._table, self._statements, self._commit)
 
-    def _table(self, relation: str) -> Relation:
+    def _table(self, relation: object) -> Relation:
         with self._reading() as session:
             return session.definitions.table(relation)
 

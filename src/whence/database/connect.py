@@ -27,6 +27,7 @@ def connect(
     maintenance: str = "auto",
     max_rounds: int = DEFAULT_LIMITS.rounds,
     keep_versions: int = KEEP_VERSIONS,
+    derivations: str = "counted",
 ) -> Database:
     """A database: in memory, or kept in the directory `target`, which is made or opened again.
 
@@ -38,7 +39,17 @@ def connect(
     `max_rounds` bounds how long a recursion may go on that makes new values, such as costs along paths: so many rounds,
     and rows and work in proportion.
     `keep_versions` is for how many of the last commits `changes` can tell what they did.
+    With `derivations` "kept" every view that is defined from now on, by SQL or mappings, also keeps how each of its
+    rules derived its rows, which takes room, and makes later changes of its definition cheaper.
     """
+    if derivations not in ("counted", "kept"):
+        raise UnsupportedError(f"derivations are not {derivations!r}", hint='they are "counted" or "kept"')
+    database = _connected(target, engine, maintenance, max_rounds, keep_versions)
+    database.keep_derivations(derivations == "kept")
+    return database
+
+
+def _connected(target: object, engine: str | None, maintenance: str, max_rounds: int, keep_versions: int) -> Database:
     if engine not in (None, "local", "reference", "spark"):
         raise UnsupportedError(f"there is no engine {engine!r}", hint='there is "local", "spark" and "reference"')
     on_spark = type(target).__module__.startswith("pyspark.")
@@ -62,6 +73,11 @@ def connect(
     if on_spark or engine == "spark":
         return _whole(lambda: _on_spark(target if on_spark else None, path, maintenance, limits, kept))
     return _whole(lambda: Database(_session(LocalEngine(maintenance, limits), kept, path)))
+
+
+def local_session(path: str | os.PathLike[str] | None) -> Session:
+    """What a database of this process works on, in memory or in a directory."""
+    return _session(LocalEngine("auto", DEFAULT_LIMITS), KEEP_VERSIONS, None if path is None else _path(path))
 
 
 def _whole(opened: Callable[[], Database]) -> Database:

@@ -32,8 +32,11 @@ from whence.sources.text_files import decode
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from whence.adapt.preview import Preview
+    from whence.adapt.redefine import DefinitionChange
     from whence.explain.explain import Explanation
     from whence.lang.sql.parameters import Parameters
+    from whence.rewriting.search import SearchLimits
     from whence.session.query import Query
 
 
@@ -83,9 +86,50 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         from whence.session.rules import apply_rules
 
         # Before the lock is taken.
-        parsed = parse_datalog(program_text(text, name), name)
+        parsed = parse_datalog(program_text(text, name), name, self._session.definitions.visible)
         with self._changing() as session:
             return apply_rules(session, parsed, Path(directory))
+
+    def mappings(self, text: str | bytes, *, name: str = "<mappings>") -> Commit:
+        """Add mappings between schemas, such as `bioentry(E, T, N), term(T, "gene") -> gene(E, N).`, from a text.
+
+        A variable that only the right side has becomes a Skolem term over those that both sides have. To give other
+        mappings to a target that exists, use `redefine`.
+        """
+        with self.redefine() as change:
+            change.add_mappings(text, name=name)
+        assert change.commit is not None
+        return change.commit
+
+    def redefine(self, *, search: SearchLimits | None = None) -> DefinitionChange:
+        """Definitions and rows that change in one step: `with db.redefine() as change: change.execute(...)`.
+
+        Old contents of views are used for new ones where that is cheaper than to compute them again. `search` says how
+        far to look for plans.
+        """
+        from whence.adapt.redefine import DefinitionChange
+
+        return DefinitionChange(self._reading, self._changing, search)
+
+    def preview(self, sql: str | bytes, *, rows: bool = False) -> Preview:
+        """What CREATE, CREATE OR REPLACE, ALTER TABLE and DROP statements would do, all in one step: what is used
+        again, what is computed, by which plan, at what estimated cost; with `rows` also what would come and go.
+        """
+        change = self.redefine()
+        change.execute(sql)
+        return change.preview(rows=rows)
+
+    def keep_derivations(self, is_kept: bool = True) -> None:
+        """Whether views that are defined from now on keep how each of their rules derived their rows."""
+        with self._reading() as session:
+            session.keeps_derivations = is_kept
+
+    def undo_definition(self) -> Commit:
+        """Go back to the definitions from before the last change of them, in one commit. Rows of tables stay."""
+        from whence.adapt.undo import undo_definition
+
+        with self._changing() as session:
+            return undo_definition(session)
 
     def function(self, name: str, function: Callable[..., object], *, returns: str | Type) -> None:
         """Make a Python function callable in SQL and rules. It gets None for NULL, and must be deterministic."""
@@ -276,6 +320,12 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             # error, because the statements before a failing one have happened.
             if not is_inside and self._session.subscriptions.queue:
                 self._session.subscriptions.deliver()
+
+    def _table(self, relation: object) -> Relation:
+        # A commit looks whether the table is still the same, so that nobody has to wait for it twice.
+        tables = self._session.definitions.tables
+        known = tables.get(relation) if isinstance(relation, str) and not self._closed else None
+        return super()._table(relation) if known is None else known
 
     def _commit(self, changes: list[BatchChange]) -> Commit:
         with self._changing() as session:

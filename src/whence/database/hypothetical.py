@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from whence.database.rows import AskedRow, asked_row
 from whence.database.why import WhyQuestions
 from whence.errors import DataError, Hint, NextStep, TypeMismatchError
+from whence.explain.provenance.windows import refuse_windows, refuse_windows_above
 from whence.model.types import Row
 from whence.session.changes import Change, Insert, deletion
 from whence.session.session import Session
@@ -49,7 +50,9 @@ class ChangeQuestions(WhyQuestions):
 
         with self._changing() as session:
             table = session.definitions.table(relation)
-            return impact(session, self._knowledge(session, table), table, asked_row(row, table))
+            backwards = self._knowledge(session, table)
+            refuse_windows_above(backwards, table.name)
+            return impact(session, backwards, table, asked_row(row, table))
 
     def why_not(self, view: str, row: object) -> WhyNot:
         """Why a row is not there: how close each rule comes, and the fewest rows of tables that would produce it."""
@@ -57,7 +60,9 @@ class ChangeQuestions(WhyQuestions):
 
         with self._changing() as session:
             relation = session.definitions.relation(view)
-            return why_not(session, self._knowledge(session, relation), relation, asked_row(row, relation))
+            backwards = self._knowledge(session, relation)
+            refuse_windows(backwards, [relation.name])
+            return why_not(session, backwards, relation, asked_row(row, relation))
 
     def what_removed(self, view: str, row: object) -> RowHistory:
         """The commit that removed a row, and the changes to tables that did it."""

@@ -21,6 +21,7 @@ from whence.explain.provenance.cone import derived, explore
 from whence.explain.provenance.cut import cut_by_trying, smallest_cut
 from whence.explain.provenance.losses import candidates, for_cuts, tables_under
 from whence.explain.provenance.provenance import DERIVATIONS, SECONDS, Weighing, critical
+from whence.explain.provenance.windows import refuse_windows
 from whence.incremental.store import Store
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -137,6 +138,7 @@ class WhyQuestions(ABC):
         with self._reading() as session:
             relation = session.definitions.relation(view)
             backwards = self._knowledge(session, relation)
+            refuse_windows(backwards, [relation.name])
             asked: AskedRow = (...,) * relation.arity if row is None else asked_row(row, relation)
             facts, more = _matching(backwards, relation, asked, _MOST_ANNOTATED, may_be_empty=row is None)
             cone = explore(backwards, facts, DERIVATIONS, SECONDS)
@@ -164,6 +166,7 @@ class WhyQuestions(ABC):
         with self._reading() as session:
             relation = session.definitions.relation(view)
             backwards = self._knowledge(session, relation)
+            refuse_windows(backwards, [relation.name])
             facts, more = _matching(backwards, relation, asked_row(row, relation), 1)
             if more:
                 raise DataError(
@@ -221,6 +224,7 @@ class WhyQuestions(ABC):
         kept: list[Weighing] = []
 
         def weigh() -> Weighing:
+            refuse_windows(backwards, [fact[0]])
             with self._reading() as now:
                 if now.version != version or now.definitions is not definitions:
                     raise StateError(

@@ -10,8 +10,8 @@ from whence.analysis.components import Component
 from whence.engines.engine import Engine, MaintenancePlans, Work
 from whence.explain.proofs.text import amount, place
 from whence.explain.routes import Route, RoutedRule, compiled_routes
-from whence.lang.datalog.write import to_datalog
-from whence.model.program import Functions, Program
+from whence.lang.datalog.write import rule_text
+from whence.model.program import Functions
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation, duration_text, owner
 from whence.model.types import Row
@@ -137,7 +137,7 @@ class ComponentExplanation:
         routes = self._routes() if given_up is None else {}
         yield from self._indexes(routes)
         for number, rule in enumerate(self.component.rules):
-            text = to_datalog(Program((), (rule,))).strip()
+            text = rule_text(rule)
             yield from ("", *text.splitlines())
             if rule.span is not None:
                 yield f"  at {place(rule.span)}"
@@ -172,7 +172,9 @@ class ComponentExplanation:
             yield f"indexes: {', '.join(written)}"
 
     def _routes(self) -> Mapping[int, list[Route]]:
-        """By the number of the rule in the component."""
+        """By the number of the rule in the component; none where no rows are looked up."""
+        if self.component.windowed or self.component.unnested:
+            return {}
         if self._plan.is_compiled:
             keeps_spares = self._plan.strategy != "dred"
             return compiled_routes(

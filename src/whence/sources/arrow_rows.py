@@ -9,7 +9,7 @@ from whence.columns.arrow import ArrowRows
 from whence.errors import DataError
 from whence.functions.widening import is_integer
 from whence.model.schema import Column, Relation, column_reader
-from whence.model.types import BOOLEAN, DATE, DOUBLE, STRING, TIMESTAMP, DecimalType
+from whence.model.types import BOOLEAN, DATE, DOUBLE, REAL, STRING, TIMESTAMP, DecimalType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -70,11 +70,11 @@ def _taken(values: pa.ChunkedArray, column: Column) -> pa.Array | None:
             array.validate(full=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
-    if kind == DOUBLE:
+    if kind in (DOUBLE, REAL):
         if not pc.all(pc.is_finite(array)).as_py() and array.null_count < len(array):
             return None
         # There is no negative zero.
-        array = pc.add(array, 0.0)
+        array = pc.add(array, pa.scalar(0.0, array.type))
     if kind in (DATE, TIMESTAMP):
         least, most = _DAYS if kind == DATE else _MICROSECONDS
         ends = pc.min_max(array.cast("int32" if kind == DATE else "int64")).as_py()
@@ -92,6 +92,8 @@ def _is_close(given: pa.DataType, column: Column) -> bool:
         return bool(is_a.is_boolean(given))
     if is_integer(kind):
         return bool(is_a.is_integer(given))
+    if kind == REAL:
+        return bool(given == pa.float32())
     if kind == DOUBLE:
         return given in (pa.float64(), pa.float32())
     if kind == STRING:

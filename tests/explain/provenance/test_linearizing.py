@@ -10,13 +10,14 @@ import whence
 from tests.engines.local.recursive_driver import analysis_of
 from whence.engines.local.engine import LocalEngine
 from whence.explain.proofs.backwards import Backwards
-from whence.explain.proofs.reasons import Fact, Watch, with_names
+from whence.explain.proofs.reasons import Fact, Watch
 from whence.explain.provenance.cone import absorbed, explore
 from whence.explain.provenance.linearization import LinearRules, linearized
 from whence.explain.provenance.provenance import Weighing
 from whence.explain.provenance.supports import Enumeration, base_rows
 from whence.model.types import Row
 from whence.model.updates import Delta, Update
+from whence.rewriting.substitution import with_names
 
 TABLES = """
 .decl edge(x: number, y: number)

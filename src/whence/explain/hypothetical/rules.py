@@ -16,11 +16,11 @@ from whence.errors import EvaluationError
 from whence.explain.hypothetical.atoms import AtomCells, Environment, Lookup, lookup, only
 from whence.explain.hypothetical.world import Hypothesis
 from whence.explain.proofs.backwards import EXTREMES
-from whence.explain.proofs.reasons import with_names
 from whence.explain.proofs.text import Pattern
 from whence.model.rules import Comparison, Rule
 from whence.model.terms import Aggregate, Term, Variable, variable_names, variables
 from whence.model.types import Row
+from whence.rewriting.substitution import with_names
 
 
 class Equation(NamedTuple):

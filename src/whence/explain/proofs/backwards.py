@@ -87,6 +87,10 @@ class Backwards:
     def derivations(self, fact: Fact) -> Iterator[Derivation]:
         """All uses of rules that give the row; of an aggregated relation, all members of its group."""
         relation, row = fact
+        if self.component[relation].windowed or self.component[relation].unnested:
+            # What is below has the same columns, without the values at the end.
+            (rule,) = self._rules[relation]
+            return iter((Derivation(rule, (row[: (rule.windows or rule.unnests)[0]],)),))
         if self.is_aggregated(relation):
             aggregates = self._rules[relation][0].aggregates
             row = tuple([value for position, value in enumerate(row) if position not in aggregates])

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from whence.deadline import end_of_search
 from whence.engines.engine import Derivation
 from whence.model.rules import Atom, Rule
-from whence.model.terms import Variable, Wildcard
 from whence.model.types import Row
 
 _FEW_STEPS = 10_000
@@ -83,20 +82,6 @@ OPEN = Reason(ReasonKind.OPEN)
 def positive(rule: Rule) -> tuple[str, ...]:
     """The relations of a rule's positive atoms."""
     return tuple([literal.relation for literal in rule.body if isinstance(literal, Atom)])
-
-
-def with_names(rule: Rule) -> Rule:
-    """The rule with a variable for every wildcard in a positive atom."""
-    body = [_named(literal, at) if isinstance(literal, Atom) else literal for at, literal in enumerate(rule.body)]
-    return replace(rule, body=tuple(body))
-
-
-def _named(atom: Atom, at: int) -> Atom:
-    terms = [
-        Variable(f"_.{at}.{position}") if isinstance(term, Wildcard) else term
-        for position, term in enumerate(atom.terms)
-    ]
-    return replace(atom, terms=tuple(terms))
 
 
 def facts_of(derivation: Derivation) -> tuple[Fact, ...]:

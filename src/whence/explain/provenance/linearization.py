@@ -13,16 +13,17 @@ each a different one, and bodies have variables, constants, wildcards and calls 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TypeAlias
 
 from whence.analysis.typed_rules import TypedRule, typed_rule
 from whence.engines.engine import Derivation
 from whence.explain.proofs.backwards import Absences, Backwards
-from whence.explain.proofs.reasons import Fact, with_names
+from whence.explain.proofs.reasons import Fact
 from whence.incremental.recursive.matcher import Matcher
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms, rule_terms
-from whence.model.terms import Call, Constant, Term, Variable, Wildcard, children, variables, walk
+from whence.model.rules import Atom, Literal, Rule, rule_terms
+from whence.model.terms import Call, Constant, Term, Variable, Wildcard, walk
+from whence.rewriting.literal_matches import same_literal
+from whence.rewriting.substitution import Binding, with_names
+from whence.rewriting.unfold import unfolded_rule
 
 _TWO = 2
 _NEVER_FAIL = ("isnull", "isnotnull")
@@ -97,7 +98,7 @@ def linearized(rules: Sequence[Rule]) -> list[Rule] | None:
     for part in range(_TWO):
         if all(_can_be_turned(rule, part, other, recursive) for rule in joining for other in recursive):
             kept = [rule for rule in rules if len(_own(rule)) < _TWO]
-            return [*kept, *(unfolded(rule, _own(rule)[part], other) for rule in joining for other in first)]
+            return [*kept, *(unfolded_rule(rule, _own(rule)[part], other) for rule in joining for other in first)]
     return None
 
 
@@ -106,13 +107,13 @@ def _can_be_turned(rule: Rule, part: int, other: Rule, recursive: Sequence[Rule]
     part is a part of the former one, or which has but one part.
     """
     at = _own(rule)[part]
-    use = unfolded(rule, at, other)
+    use = unfolded_rule(rule, at, other)
     inside = [at + place for place in _own(other)]
     for top in recursive:
         own = _own(top)
         below = own[1 - part] if len(own) == _TWO else own[0]
         for each in recursive:
-            turned = unfolded(top, below, each)
+            turned = unfolded_rule(top, below, each)
             places = {}
             if len(own) == _TWO:
                 kept = own[part]
@@ -138,20 +139,6 @@ def _own(rule: Rule) -> list[int]:
     ]
 
 
-# What the variables of one rule are in another.
-_Binding: TypeAlias = Mapping[str, Term]
-
-
-def unfolded(rule: Rule, at: int, other: Rule) -> Rule:
-    """The rule with an atom of its body replaced by the body of another rule, which gives the rows of that atom."""
-    atom = rule.body[at]
-    assert isinstance(atom, Atom) and atom.relation == other.head.relation
-    inner = {variable.name for term in rule_terms(other) for variable in variables(term)}
-    binding: _Binding = {name: Variable(f"{name}.{at}") for name in inner} | _of_head(other, atom)
-    body = [_literal_with(literal, binding) for literal in other.body]
-    return replace(rule, body=(*rule.body[:at], *body, *rule.body[at + 1 :]))
-
-
 def holds_wherever(rule: Rule, other: Rule, once: str, places: Mapping[int, Collection[int]]) -> bool:
     """Whether the rule gives a row wherever the other one does, from some of the same rows.
 
@@ -172,7 +159,7 @@ def _fits(
     body: Sequence[Literal],
     at: int,
     others: Sequence[Literal],
-    binding: _Binding,
+    binding: Binding,
     once: str,
     places: Mapping[int, Collection[int]],
     taken: frozenset[int],
@@ -184,63 +171,7 @@ def _fits(
     for place, other in enumerate(others):
         if place not in places.get(at, (place,)) or (is_once and place in taken):
             continue
-        bound = _same_literal(literal, other, binding)
-        if bound is not None and _fits(body, at + 1, others, bound, once, places, taken | {place}):
-            return True
+        for bound in same_literal(literal, other, binding):
+            if _fits(body, at + 1, others, bound, once, places, taken | {place}):
+                return True
     return False
-
-
-def _same_literal(literal: Literal, other: Literal, binding: _Binding) -> _Binding | None:
-    """What variables have to be for the literal to be the other one; None if it cannot be."""
-    if type(literal) is not type(other) or _symbol(literal) != _symbol(other):
-        return None
-    return _same_terms(literal_terms(literal), literal_terms(other), binding)
-
-
-def _symbol(literal: Literal) -> str:
-    match literal:
-        case Atom(relation=symbol) | Negation(atom=Atom(relation=symbol)) | Comparison(op=symbol):
-            return symbol
-    return ""
-
-
-def _same_terms(terms: Sequence[Term], others: Sequence[Term], binding: _Binding) -> _Binding | None:
-    bound: _Binding | None = binding
-    for term, other in zip(terms, others, strict=True):
-        bound = None if bound is None else _same_term(term, other, bound)
-    return bound
-
-
-def _same_term(term: Term, other: Term, binding: _Binding) -> _Binding | None:
-    match term:
-        case Variable(name=name):
-            known = binding.get(name)
-            if known is None:
-                return {**binding, name: other}
-            return binding if known == other else None
-        case Call(function=name, arguments=arguments):
-            is_alike = isinstance(other, Call) and other.function == name and len(other.arguments) == len(arguments)
-            return _same_terms(arguments, children(other), binding) if is_alike else None
-    return binding if term == other else None
-
-
-def _literal_with(literal: Literal, binding: _Binding) -> Literal:
-    match literal:
-        case Atom(terms=terms):
-            return replace(literal, terms=tuple([_with(term, binding) for term in terms]))
-        case Negation(atom=atom):
-            terms = tuple([_with(term, binding) for term in atom.terms])
-            return replace(literal, atom=replace(atom, terms=terms))
-        case Comparison(left=left, right=right):
-            return replace(literal, left=_with(left, binding), right=_with(right, binding))
-        case Condition(term=term):
-            return replace(literal, term=_with(term, binding))
-
-
-def _with(term: Term, binding: _Binding) -> Term:
-    match term:
-        case Variable(name=name):
-            return binding[name]
-        case Call(arguments=arguments):
-            return replace(term, arguments=tuple([_with(each, binding) for each in arguments]))
-    return term

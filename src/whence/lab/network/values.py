@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from whence.model.types import Row, Value
 
-NULL, FALSE, TRUE, INTEGER, DOUBLE, STRING, DECIMAL, DATE, TIMESTAMP, ARRAY = range(10)
+NULL, FALSE, TRUE, INTEGER, DOUBLE, STRING, DECIMAL, DATE, TIMESTAMP, ARRAY, BINARY = range(11)
 _DOUBLE = struct.Struct("<d")
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps have no time zone
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -93,6 +93,9 @@ class ValueWriter:
             case datetime.date():
                 self.data.append(DATE)
                 self.varint(value.toordinal())
+            case bytes():
+                self.data.append(BINARY)
+                self.block(value)
             case tuple():
                 self.data.append(ARRAY)
                 self.row(value)
@@ -207,6 +210,8 @@ class ValueReader:
                     return _EPOCH + self.integer() * _MICROSECOND
                 case 9:
                     return self.row()
+                case 10:
+                    return self.block()
         except (ValueError, OverflowError, decimal.InvalidOperation):
             raise DamagedError("a value is out of range") from None
         raise DamagedError(f"there is no type of value {tag}")

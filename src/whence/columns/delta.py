@@ -10,6 +10,7 @@ import numpy as np
 
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
 from whence.columns.encoding import INTEGER, Array, Encoding
+from whence.columns.hash_index import add_totals
 from whence.columns.order import in_order
 from whence.model.types import ArrayType, Row, Value
 from whence.model.updates import CountedDelta, Delta
@@ -37,8 +38,7 @@ class ColumnDelta(CountedDelta):
 
     @property
     def totals(self) -> tuple[int, int]:
-        coming = int(self.weights[self.weights > 0].sum())
-        return coming, coming - int(self.weights.sum())
+        return add_totals(self.weights)
 
     def columns(self) -> tuple[Sequence[Sequence[Value]], Sequence[int]]:
         decoded = [encoding.decode(column) for encoding, column in zip(self.encodings, self.encoded, strict=True)]

@@ -66,11 +66,23 @@ def unlink(rows: Array, first: int, end: int, columns: Array, heads: Array, link
 
 
 @kernel
-def gather(rows: Array, numbers: Array, words: Array) -> None:
-    """The values of rows, column by column."""
+def gather(rows: Array, numbers: Array, places: Array, words: Array) -> None:
+    """The values of rows, column by column, each column in its place."""
     for at in range(len(numbers)):
-        for column in range(words.shape[0]):
-            words[column, at] = rows[numbers[at], column]
+        for column in range(len(places)):
+            words[places[column], at] = rows[numbers[at], column]
+
+
+@kernel
+def add_totals(weights: Array) -> tuple[int, int]:
+    """How many rows come, and how many go."""
+    coming = going = 0
+    for weight in weights:
+        if weight > 0:
+            coming += weight
+        else:
+            going -= weight
+    return coming, going
 
 
 @kernel
@@ -286,12 +298,22 @@ def settle(counts: Array, pending: Array, changed: Array, before: Array, is_set:
 
 @kernel
 def replace(
-    rows: Array, size: int, pending: Array, before: Array, has_row: Array, words: Array, after: Array, changed: Array
+    rows: Array,
+    size: int,
+    pending: Array,
+    before: Array,
+    has_row: Array,
+    words: Array,
+    after: Array,
+    changed: Array,
+    shown: Array,
+    signs: Array,
 ) -> tuple[int, int]:
     """New values for rows, each of which stays, or goes and has another one come. Answers how many rows have a number
     then, and how many change.
 
-    `before` has the rows of each place, NOTHING where there is none; `after` those that are there then.
+    `before` has the rows of each place, NOTHING where there is none; `after` those that are there then. The values of
+    rows that change come into `shown`, and whether they come or go.
     """
     total = 0
     for at in range(len(before)):
@@ -301,15 +323,20 @@ def replace(
             continue
         if old != NOTHING:
             pending[old] = -1
+            for column in range(words.shape[0]):
+                shown[column, total] = rows[old, column]
             changed[total] = old
+            signs[total] = -1
             total += 1
         after[at] = NOTHING
         if has_row[at]:
             for column in range(words.shape[0]):
                 rows[size, column] = words[column, at]
+                shown[column, total] = words[column, at]
             pending[size] = 1
             after[at] = size
             changed[total] = size
+            signs[total] = 1
             total += 1
             size += 1
     return size, total

@@ -59,6 +59,7 @@ class NumberedRows:
         self._indexes: dict[tuple[int, ...], HashIndex] = {}
         self._rows: Array = np.empty((LEAST_ROOM, self.width), INTEGER)
         self._size = 0
+        self._places = np.arange(self.width)
         # Where rows were found that are likely to be asked for once more.
         self._remembered: tuple[Sequence[Row], Array, Array] | None = None
 
@@ -88,8 +89,12 @@ class NumberedRows:
 
     def columns(self, rows: Array) -> list[Array]:
         words = np.empty((self.width, len(rows)), INTEGER)
-        gather(self._rows, rows, words)
+        gather(self._rows, rows, self._places, words)
         return self.of_words(words)
+
+    def read_into(self, words: Array, places: Array, rows: Array) -> None:
+        """Put the values of rows of these numbers into some columns of others."""
+        gather(self._rows, rows, places, words)
 
     def of_words(self, words: Array) -> list[Array]:
         """Columns as their encodings have them."""

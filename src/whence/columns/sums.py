@@ -14,9 +14,6 @@ import numpy as np
 from whence.columns.compiled import kernel
 from whence.columns.encoding import INTEGER, NULL, Array
 
-# What every group has: the number of its row, the last change that touched it, and how many bindings.
-ROW, MARK, BINDINGS, OWN = 0, 1, 2, 3
-
 WORD_BITS = 32
 _WORD = (1 << WORD_BITS) - 1
 # A total of which the high word is less has 58 bits at most.
@@ -29,27 +26,8 @@ _MANTISSA_BITS = 53
 
 
 @kernel
-def different(state: Array, groups: Array, mark: int, found: Array) -> int:
-    """List groups that do not have the mark yet, and mark them. Answers how many they are."""
-    total = 0
-    for group in groups:
-        if state[group, MARK] != mark:
-            state[group, MARK] = mark
-            found[total] = group
-            total += 1
-    return total
-
-
-@kernel
-def add_bindings(state: Array, groups: Array, weights: Array) -> None:
-    """Count bindings of groups."""
-    for at in range(len(groups)):
-        state[groups[at], BINDINGS] += weights[at]
-
-
-@kernel
 def add_counts(state: Array, at: int, groups: Array, weights: Array, is_null: Array) -> None:
-    """The same for values; NULL counts for nothing."""
+    """Count values of groups; NULL counts for nothing."""
     for number in range(len(groups)):
         if not is_null[number]:
             state[groups[number], at] += weights[number]

@@ -87,11 +87,14 @@ class ColumnTable(NumberedRows):
         length = len(before)
         self.make_room(length)
         self._first = first = self._size
-        after, changed = np.empty(length, INTEGER), np.empty(2 * length, INTEGER)
-        self._size, total = replace(self._rows, first, self._pending, before, has_row, words, after, changed)
+        after, changed, signs = np.empty(length, INTEGER), np.empty(2 * length, INTEGER), np.empty(2 * length, INTEGER)
+        shown = np.empty((self.width, 2 * length), INTEGER)
+        self._size, total = replace(
+            self._rows, first, self._pending, before, has_row, words, after, changed, shown, signs
+        )
         self._link(first)
-        self._staged = changed = changed[:total].copy()
-        return ColumnDelta(self.encodings, self.columns(changed), self._pending[changed]), after
+        self._staged = changed[:total]
+        return ColumnDelta(self.encodings, self.of_words(shown[:, :total]), signs[:total]), after
 
     def settle(self, *, is_final: bool = True) -> None:
         """What was staged has happened. If that is not final, `unsettle` may follow."""

@@ -21,6 +21,7 @@ from whence.columns.encoding import (
     Encoding,
     Encodings,
 )
+from whence.columns.groups import with_room
 from whence.columns.sums import (
     NARROW_EXPONENT,
     NARROW_WORDS,
@@ -179,7 +180,7 @@ class DoubleFold(ColumnFold):
         return [self._sums]
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - others have numbers of groups
-        self._sums = resized(self._sums, chosen, room)
+        self._sums = with_room(self._sums, chosen, room)
 
     def restart(self, state: Array) -> None:
         super().restart(state)
@@ -220,10 +221,3 @@ def linear_fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, a
         return ColumnFold(aggregate, encodings, column, at)
     is_double = encodings.of(aggregate.input).dtype == FLOATING
     return (DoubleFold if is_double else IntegerFold)(aggregate, encodings, column, at)
-
-
-def resized(array: Array, chosen: Array, room: int) -> Array:
-    """These rows of an array, and room for more, which are zero."""
-    resized = np.zeros((room, *array.shape[1:]), array.dtype)
-    resized[: len(chosen)] = array[chosen]
-    return resized

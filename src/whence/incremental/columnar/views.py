@@ -11,12 +11,13 @@ from whence.analysis.typed_rules import TypedRule
 from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, DictionaryEncoding, Encodings
+from whence.columns.groups import BINDINGS, OWN, ROW, Bound, GroupTable
 from whence.columns.hash_index import NOTHING
-from whence.columns.numbered_rows import NumberedRows, as_words
-from whence.columns.sums import BINDINGS, OWN, ROW, add_bindings, different, widened
+from whence.columns.numbered_rows import as_words
+from whence.columns.sums import widened
 from whence.columns.table import FEW_GONE, ColumnTable
 from whence.incremental.aggregates import TypedAggregate
-from whence.incremental.columnar.folds import ColumnFold, linear_fold, resized
+from whence.incremental.columnar.folds import ColumnFold, linear_fold
 from whence.incremental.columnar.pipeline import Batch, VectorTerms
 from whence.incremental.columnar.value_folds import DistinctFold, ExtremeFold, TextExtremeFold
 from whence.model.schema import Relation
@@ -127,20 +128,19 @@ class ColumnGroups:
             elif aggregate.convert is not None:
                 raise NotInColumnsError("a count in a column of another type")
         self.table = ColumnTable(encodings.of_relation(relation), is_set=True, identity=self._plain or None)
-        self._keys = self._no_keys()
-        self._state: Array = np.zeros((0, words), INTEGER)
+        self._keys = GroupTable([self.table.encodings[at] for at in self._plain], words)
+        self._places = np.array(self._plain, INTEGER)
+        self._with_arrays = [fold for fold in self._kept if fold.arrays]
+        # How many groups folds have room for.
+        self._room = 0
         self._mark = 0
-        self._touched: list[Array] = []
-        # What groups were before each batch, so that it can be taken back.
-        self._saved: list[tuple[Array, list[Array]]] = []
+        # What groups were when the change touched them first, so that it can be taken back.
+        self._touched: list[tuple[Bound, list[list[Array]]]] = []
         self._settling: tuple[Array, Array] | None = None
 
-    def _no_keys(self) -> NumberedRows:
-        return NumberedRows([self.table.encodings[at] for at in self._plain])
-
     @property
-    def _arrays(self) -> list[Array]:
-        return [self._state, *(array for fold in self._kept for array in fold.arrays)]
+    def _state(self) -> Array:
+        return self._keys.state
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:
         head = rule.rule.head.terms
@@ -153,9 +153,7 @@ class ColumnGroups:
 
         def take(batch: Batch) -> None:
             computed = [value(batch) for value in values]
-            groups = self._numbers([key(batch) for key in keys], batch.length)
-            self._save(groups)
-            add_bindings(self._state, groups, batch.weights)
+            groups = self._bind([key(batch) for key in keys], batch.weights)
             for fold, column in zip(self._kept, computed, strict=True):
                 fold.add(self._state, groups, batch.weights, column)
 
@@ -163,31 +161,30 @@ class ColumnGroups:
 
     def begin(self) -> None:
         self._mark += 1
-        self._touched, self._saved, self._settling = [], [], None
+        self._touched, self._settling = [], None
         if not self._plain:
             # Without group terms there is one group, even of nothing.
-            self._save(self._numbers([], 1))
+            self._bind([], _NO_BINDING)
 
     def restart(self) -> None:
         self.begin()
-        size = self._keys.size
-        self._save(np.arange(size))
-        self._state[:size, BINDINGS] = 0
+        self._touch(self._keys.touch_all(self._mark))
+        self._state[: self._keys.size, BINDINGS] = 0
         for fold in self._kept:
             fold.restart(self._state)
 
     def change(self) -> ColumnDelta:
-        touched, state = self._touched, self._state
-        groups = touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else np.empty(0, INTEGER)
+        touched = [bound.touched for bound, _ in self._touched]
+        groups = touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else _NO_GROUPS
         for fold in self._kept:
-            fold.change(state)
-        kept = state.take(groups, axis=0)
-        results = dict(zip(self._plain, self._keys.columns(groups), strict=True))
+            fold.change(self._state)
+        kept, before, has_row = self._keys.read(groups, is_always=not self._plain)
+        words = np.empty((self.table.width, len(groups)), INTEGER)
+        self._keys.read_into(words, self._places, groups)
         for at, each in self._folds.items():
-            results[at] = kept[:, BINDINGS] if each is None else each.results(kept, groups)
-        words = as_words([results[at] for at in range(self.table.width)], len(groups))
-        has_row = kept[:, BINDINGS] > 0 if self._plain else np.ones(len(groups), np.bool_)
-        delta, after = self.table.stage_replacement(np.ascontiguousarray(kept[:, ROW]), has_row, words)
+            found = kept[:, BINDINGS] if each is None else each.results(kept, groups)
+            words[at] = found if found.dtype is INTEGER else found.view(INTEGER)
+        delta, after = self.table.stage_replacement(before, has_row, words)
         self._settling = groups, after
         return delta
 
@@ -197,7 +194,7 @@ class ColumnGroups:
             self._state[groups, ROW] = after
         for fold in self._kept:
             fold.settle()
-        self._touched, self._saved, self._settling = [], [], None
+        self._touched, self._settling = [], None
         self.table.settle()
         if self.table.is_worth_packing:
             numbers = self.table.pack()
@@ -207,47 +204,46 @@ class ColumnGroups:
             self._pack()
 
     def undo(self) -> None:
-        for groups, saved in reversed(self._saved):
-            for array, values in zip(self._arrays, saved, strict=True):
-                # Sums of DOUBLEs may have got more words in between.
-                array[groups] = values if array.shape[1:] == values.shape[1:] else widened(values)
+        for bound, saved in reversed(self._touched):
+            self._state[bound.touched] = bound.saved
+            for fold, arrays in zip(self._with_arrays, saved, strict=True):
+                for array, values in zip(fold.arrays, arrays, strict=True):
+                    # Sums of DOUBLEs may have got more words in between.
+                    array[bound.touched] = values if array.shape[1:] == values.shape[1:] else widened(values)
         for fold in self._kept:
             fold.undo()
-        self._touched, self._saved, self._settling = [], [], None
+        self._touched, self._settling = [], None
         self.table.drop()
 
-    def _numbers(self, keys: Sequence[Array], length: int) -> Array:
-        groups = self._keys.enter(as_words(keys, length))
-        known = len(self._state)
-        if self._keys.size > known:
-            self._resize(np.arange(known), max(self._keys.size, known * 3 // 2), renumbers=False)
-        return groups
+    def _bind(self, keys: Sequence[Array], weights: Array) -> Array:
+        """Count bindings of groups, which have a number from now on."""
+        bound = self._keys.bind(as_words(keys, len(weights)), weights, self._mark)
+        self._touch(bound)
+        return bound.groups
 
-    def _resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
-        """Keep these groups, in this order, and make room for more."""
-        self._state = resized(self._state, chosen, room)
-        self._state[len(chosen) :, ROW] = NOTHING
-        for fold in self._kept:
-            fold.resize(chosen, room, renumbers=renumbers)
+    def _touch(self, bound: Bound) -> None:
+        self._grow()
+        saved = [[array.take(bound.touched, axis=0) for array in fold.arrays] for fold in self._with_arrays]
+        self._touched.append((bound, saved))
 
-    def _different(self, groups: Array) -> Array:
-        """Those that this change has not touched before."""
-        found = np.empty(len(groups), INTEGER)
-        return found[: different(self._state, groups, self._mark, found)]
-
-    def _save(self, groups: Array) -> None:
-        new = self._different(groups)
-        self._touched.append(new)
-        # What was touched before is saved already, as it was then.
-        self._saved.append((new, [array.take(new, axis=0) for array in self._arrays]))
+    def _grow(self) -> None:
+        """Let folds have room for as many groups as there may be."""
+        known, room = self._room, len(self._state)
+        if room > known:
+            for fold in self._kept:
+                fold.resize(np.arange(known), room, renumbers=False)
+            self._room = room
 
     def _pack(self) -> None:
         """Forget groups without bindings."""
-        kept = np.flatnonzero(self._state[: self._keys.size, BINDINGS])
-        words = as_words(self._keys.columns(kept), len(kept))
-        self._keys = self._no_keys()
-        self._keys.enter(words)
-        self._resize(kept, max(len(kept), 1), renumbers=True)
+        kept = self._keys.pack()
+        self._room = len(self._state)
+        for fold in self._kept:
+            fold.resize(kept, self._room, renumbers=True)
+
+
+_NO_GROUPS = np.empty(0, INTEGER)
+_NO_BINDING = np.zeros(1, INTEGER)
 
 
 def _fold(aggregate: TypedAggregate, encodings: Encodings, column: Type, at: int) -> ColumnFold:

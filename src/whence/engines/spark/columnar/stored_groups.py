@@ -12,9 +12,9 @@ from whence.analysis.typed_rules import TypedRule
 from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Array, Encoding, Encodings
+from whence.columns.groups import BINDINGS, ROW
 from whence.columns.hash_index import NOTHING
 from whence.columns.numbered_rows import NumberedRows, as_words
-from whence.columns.sums import BINDINGS, ROW
 from whence.columns.table import ColumnTable, Matches
 from whence.engines.spark.columnar.paged_table import Find, NewKeys, added_up, encoded_table, one_chunk
 from whence.engines.spark.columnar.stored_totals import as_integers, load, unload
@@ -117,12 +117,13 @@ class StoredColumnGroups(ColumnGroups):
         """By fold, how its values change."""
         return {number: table.change() for number, table in self._members.items()}
 
-    def _numbers(self, keys: Sequence[Array], length: int) -> Array:
+    def _bind(self, keys: Sequence[Array], weights: Array) -> Array:
         known = self._keys.size
-        groups = super()._numbers(keys, length)
+        self._keys.enter(as_words(keys, len(weights)))
         if self._keys.size > known:
+            self._grow()
             self._load(known)
-        return groups
+        return super()._bind(keys, weights)
 
     def _load(self, first: int) -> None:
         """What is stored of the groups from this number on."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import compress
-from operator import itemgetter, ne
+from operator import gt, itemgetter, ne
 from typing import NamedTuple, TypeAlias
 
 from whence.columns.arrow import ArrowDelta, ArrowRows
@@ -257,7 +257,7 @@ class TableDraft:
         self._divide()
         self._place = place
         rows = rows if isinstance(rows, list) else list(rows)
-        if self._keyed is not None and self._is_plain and self._keyed.free_all(rows):
+        if self._is_plain and (self._free_all(rows) if self._keyed is None else self._keyed.free_all(rows)):
             return
         if self._keyed is None and len(rows) > FEW_ROWS:
             self._look_up(rows)
@@ -266,6 +266,17 @@ class TableDraft:
                 self.remove(row, 1)
             elif not ignore_missing:
                 raise self._missing(row, index)
+
+    def _free_all(self, rows: list[Row]) -> bool:
+        """Let rows leave a table without a key, if nothing came before them and all are there."""
+        if self._counts:
+            return False
+        wanted = Counter(rows)
+        stored = counts_of(self.contents.counts, list(wanted))
+        if any(map(gt, wanted.values(), stored)):
+            return False
+        self._counts = {row: -copies for row, copies in wanted.items()}
+        return True
 
     def remove(self, row: Row, copies: int) -> None:
         self._divide()

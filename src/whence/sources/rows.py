@@ -241,6 +241,8 @@ def _arrow_table(rows: object) -> pa.Table | None:
     # Who hands over Arrow data has loaded Arrow; everyone else need not.
     import pyarrow as pa
 
+    if isinstance(rows, pa.Table):
+        return rows
     try:
         if _is_pandas(rows):
             # A data frame's index numbers its rows; it is not a column of them.
@@ -262,6 +264,8 @@ def frame_rows(table: pa.Table, relation: Relation) -> Iterator[Sequence[object]
 
 
 def _positions(table: pa.Table, relation: Relation) -> list[int]:
+    if table.column_names == list(relation.column_names):
+        return list(range(relation.arity))
     return column_positions(table.column_names, relation, f"the table for {relation.name!r}")
 
 
@@ -309,6 +313,8 @@ def _objects(values: pa.ChunkedArray) -> list[object]:
     """The values as Python objects. Where values come again and again, rows share them: less to make and to hold."""
     import pyarrow as pa
 
+    if len(values) <= FEW:
+        return list(values.to_pylist())
     sample = values.slice(0, SAMPLE)
     is_plain = not (pa.types.is_nested(values.type) or isinstance(values.type, pa.BaseExtensionType))
     if not is_plain or len(sample.unique()) > len(sample) // SHARED_AT:

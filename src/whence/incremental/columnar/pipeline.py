@@ -50,8 +50,8 @@ class Batch:
 
     def where(self, chosen: Array) -> Batch:
         """Those that a mask chooses."""
-        count = np.count_nonzero(chosen)
-        return self if count == self.length else self.at(chosen.nonzero()[0]) if count else NONE
+        places = chosen.nonzero()[0]
+        return self if len(places) == self.length else self.at(places) if len(places) else NONE
 
 
 NONE = Batch({}, np.empty(0, INTEGER))
@@ -281,7 +281,7 @@ def _compute(term: VectorTerm, slot: int, needed: set[int]) -> Stage:
 
 
 def _kept(batch: Batch, needed: set[int]) -> Batch:
-    if all(slot in needed for slot in batch.columns):
+    if batch.columns.keys() <= needed:
         return batch
     return Batch({slot: column for slot, column in batch.columns.items() if slot in needed}, batch.weights)
 

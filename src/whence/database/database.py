@@ -22,6 +22,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
 from whence.session.batch import BatchChange
+from whence.session.commit_totals import CommitTotals
 from whence.session.feeds import feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
@@ -243,6 +244,11 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def version(self) -> Version:
         """The version of the latest commit; 0 before the first."""
         return self._session.version
+
+    @property
+    def totals(self) -> CommitTotals:
+        """What the commits of this process add up to."""
+        return self._session.totals
 
     @property
     def notices(self) -> tuple[str, ...]:

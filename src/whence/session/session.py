@@ -20,6 +20,7 @@ from whence.rewriting.adaptation import Adaptation
 from whence.session.adaptation_planner import AdaptationPlanner
 from whence.session.bulk_input import BulkInput
 from whence.session.changes import Change, Delete
+from whence.session.commit_totals import CommitTotals
 from whence.session.definitions import Definitions, renewed
 from whence.session.draft import Draft
 from whence.session.functions import with_function
@@ -97,6 +98,8 @@ class Session:
         self._prefetch = engine.capabilities.prefetch
         self.bulk = bulk
         self.observer: CommitObserver | None = None
+        # What the commits of this process add up to.
+        self.totals = CommitTotals()
         # Of the last commit.
         self._timestamp = LONG_AGO
 
@@ -278,6 +281,8 @@ class Session:
     def _adapted(self, change: _Change) -> Made:
         """With what old contents are worth for other definitions."""
         before, after, update = self.definitions, change.after, change.draft.update
+        if after is before:
+            return self._changes.make(before, after, update)
         plan = change.adaptation or self.planner.plan(before, after, update, change.altered)
         started = time.perf_counter()
         made = self._changes.make(before, after, update, plan)
@@ -341,13 +346,15 @@ class Session:
                 rows_in += came + went
         passage = change.draft.passage
         metrics = {"rows_in": rows_in, "rows_out": rows_out, "expired": passage.expired, "evicted": passage.evicted}
-        return Commit(
-            version=record.version,
-            timestamp=record.timestamp,
-            inserted=inserted,
-            deleted=deleted,
-            elapsed=time.perf_counter() - change.started,
-            metrics={**metrics, **self.engine.metrics()},
+        return self.totals.add(
+            Commit(
+                version=record.version,
+                timestamp=record.timestamp,
+                inserted=inserted,
+                deleted=deleted,
+                elapsed=time.perf_counter() - change.started,
+                metrics={**metrics, **self.engine.metrics()},
+            )
         )
 
     def _seen(

@@ -1,0 +1,26 @@
+"""What the commits of a process add up to, for those who watch it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from whence.model.updates import Commit
+
+
+@dataclass(slots=True)
+class CommitTotals:
+    """How many commits there were, the seconds that they took, and their metrics: added up, and those of the last."""
+
+    commits: int = 0
+    seconds: float = 0.0
+    summed: Counter[str] = field(default_factory=Counter)
+    last: Mapping[str, int | float] = field(default_factory=dict)
+
+    def add(self, commit: Commit) -> Commit:
+        self.commits += 1
+        self.seconds += commit.elapsed
+        self.summed.update({name: value for name, value in commit.metrics.items() if value})
+        self.last = commit.metrics
+        return commit

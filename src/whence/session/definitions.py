@@ -15,6 +15,7 @@ from whence.model.graphs import reached
 from whence.model.program import Catalog, Functions, Program, Signature
 from whence.model.rules import Rule
 from whence.model.schema import Relation, has_same_values, is_auxiliary, owner
+from whence.rewriting.pushdown import push_conditions
 from whence.session.functions import WaitingViews
 
 
@@ -170,8 +171,9 @@ class Definitions:
         """New relations and rules beside what is known. What is wrong is said of the rules as they were written."""
         whole = analyze(Program((*known.relations, *relations), known.rules + rules), self.signatures)
         together = {name: each.relations for each in whole.components if each.recursive for name in each.relations}
-        tests = with_existence_tests(rules, whole.relations, together)
-        if not tests.relations:
+        pushed = push_conditions(rules, is_auxiliary, together)
+        tests = with_existence_tests(pushed, whole.relations, together)
+        if tests.rules == rules:
             return whole
         return analyze(
             Program((*whole.program.relations, *tests.relations), known.rules + tests.rules), self.signatures

@@ -106,6 +106,8 @@ MIXED = [
     "SELECT DISTINCT g, rank() OVER (PARTITION BY g ORDER BY g) AS r FROM t",
     "SELECT id FROM t WHERE id IN (SELECT id FROM (SELECT id, rank() OVER (ORDER BY x DESC) AS r FROM t) WHERE r = 1)",
     "SELECT g, sum(x) AS s FROM t GROUP BY g HAVING sum(x) > 2 ORDER BY 2 DESC, g LIMIT 1",
+    "SELECT count(*) AS n, sum(x) AS s FROM t LIMIT 100",
+    "SELECT g AS h, x AS w, sum(sum(id)) OVER (PARTITION BY g ORDER BY x) AS s FROM t GROUP BY g, x",
     "SELECT id, if(row_number() OVER (ORDER BY id) = 1, 'first', 'later') AS c, x / sum(x) OVER () AS share FROM t",
     f"{NUMBERED} SELECT a.id, b.id AS following FROM w a LEFT JOIN w b ON a.g = b.g AND b.n = a.n + 1",
 ]

@@ -21,8 +21,10 @@ from whence.model.terms import Constant, SortKey, Term
 class Later:
     """What a SELECT asks of its rows when they are grouped: by which keys to order them, and QUALIFY."""
 
-    def __init__(self, select: exp.Select, keys: Sequence[exp.Expr]) -> None:
+    def __init__(self, select: exp.Select, tail: Tail | None, items: Sequence[exp.Expr]) -> None:
         self._select = select
+        self.is_limited = tail is not None
+        keys = [] if tail is None else tail.keys(items)
         qualify = select.args.get("qualify")
         self._qualify: exp.Expr | None = None if qualify is None else qualify.this
         self.nodes = [*keys, *([] if self._qualify is None else [self._qualify])]
@@ -40,7 +42,7 @@ class Later:
                     "QUALIFY needs a window function", span=lowering.span(condition), hint="write WHERE or HAVING"
                 )
             return block
-        after = with_windows(lowering, block, self._select, [n for n in nodes if not n.is_star], starred)
+        after = with_windows(lowering, block, self._select, [n.unalias() for n in nodes if not n.is_star], starred)
         if condition is not None:
             add_condition(lowering, after, condition, "QUALIFY")
         return after

@@ -46,7 +46,7 @@ def draft_select(
     nodes = [node for node, _ in items]
     if having is not None:
         having.set("this", in_having(with_aliases(having.this, nodes, block), nodes))
-    later = Later(select, [] if tail is None else tail.keys(nodes))
+    later = Later(select, tail, nodes)
     calls = [c for item in (*nodes, having, *later.nodes) if item is not None for c in aggregate_calls(item)]
     if not (calls or group is not None or having is not None):
         own = [tail.order] if distinct is not None and tail is not None and tail.order is not None else []
@@ -133,7 +133,7 @@ def _draft_groups(
     if not groups and not aggregates:
         # HAVING alone makes one group of everything.
         aggregates = [Aggregate("count", None)]
-    is_direct = having is None and not later.nodes and not any(map(window_nodes, items))
+    is_direct = having is None and not later.nodes and not later.is_limited and not any(map(window_nodes, items))
     direct = _direct(lowering, block, items, groups) if is_direct else None
     if direct is not None:
         nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None

@@ -318,7 +318,9 @@ def test_a_condition_names_columns_as_the_query_does() -> None:
         INSERT INTO team VALUES ('x');
         CREATE VIEW homeless AS SELECT w.name FROM worker w LEFT JOIN team t ON t.name = w.team WHERE t.name IS NULL;
     """)
-    assert "\n  is false: t.name IS NULL, with name = 'x'\n" in str(db.why_not("homeless", ("Ann",)))
+    answer = str(db.why_not("homeless", ("Ann",)))
+    assert "\n      is false: t.name IS NULL, with team = 'x'\n" in answer
+    assert "\n      blocked by: team('x') is there\n" in answer
 
 
 def test_a_value_that_matters_elsewhere_is_told() -> None:

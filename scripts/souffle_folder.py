@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import whence
+import whence.database.connect
 from whence.errors import InternalError
 from whence.model.types import Value
 

@@ -140,6 +140,8 @@ class Bodies:
     def _is_atom(self, node: syntax.CallNode) -> bool:
         """Known relations come first, then functions; what is neither may be a relation of the database."""
         name = str(node.name)
+        if name.startswith("$"):
+            return False
         if is_quoted(node.name) or name in self._relations or name in self._elsewhere:
             return True
         return not any(name.lower() in functions for functions in (BUILTINS, INTRINSICS, REFUSED))

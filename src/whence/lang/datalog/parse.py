@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput
@@ -18,21 +19,26 @@ from whence.lang.datalog.bodies import Bodies
 from whence.lang.datalog.components import without_components
 from whence.lang.datalog.literals import Places, check_characters
 from whence.lang.datalog.mistakes import mistake, refusal
+from whence.lang.datalog.record_types import branch_types
+from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.syntax import Formula, Node, first, last
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
+from whence.model.schema import Relation
 from whence.model.span import SourceText
-from whence.model.types import BY_NAME
+from whence.model.types import BY_NAME, RecordType
 
 
-def parse_datalog(text: str, name: str = "<rules>", elsewhere: Collection[str] = ()) -> Program:
+def parse_datalog(
+    text: str, name: str = "<rules>", elsewhere: Mapping[str, Relation] = MappingProxyType({})
+) -> Program:
     """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text.
 
     What stands `elsewhere`, relations of a database, is no function even if there is one of its name.
     """
     with _collector_paused():
-        return _program(SourceText(name, text, is_datalog=True), frozenset(elsewhere))
+        return _program(SourceText(name, text, is_datalog=True), elsewhere)
 
 
 @contextmanager
@@ -47,7 +53,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _program(source: SourceText, elsewhere: frozenset[str]) -> Program:
+def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
     places = Places(source)
     statements = without_components(read_statements(source), places)
     types = Types(places, (each for each in statements if isinstance(each, syntax.Alias)))
@@ -64,7 +70,8 @@ def _program(source: SourceText, elsewhere: frozenset[str]) -> Program:
     clauses = [each for each in statements if isinstance(each, syntax.Clause)]
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
-    rules = lowered_rules(clauses, places, types, frozenset(known), elsewhere)
+    columns = {**elsewhere, **{relation.name: relation for relation in relations}}
+    rules = lowered_rules(clauses, places, types, frozenset(known), columns)
     return with_souffle_words(Program(tuple(relations), tuple(rules), tuple(directives)), statements, places)
 
 
@@ -73,10 +80,15 @@ def lowered_rules(
     places: Places,
     types: Types,
     relations: frozenset[str],
-    elsewhere: frozenset[str] = frozenset(),
+    columns: Mapping[str, Relation] = MappingProxyType({}),
 ) -> Sequence[Rule]:
-    """The rules that clauses stand for."""
+    """The rules that clauses stand for. `columns` has the relations whose columns are known, in the text or not."""
     auxiliaries = Auxiliaries(relations)
+    elsewhere = frozenset(columns)
+    records = Records(
+        branch_types({**_records_elsewhere(columns), **types.records}),
+        lambda name: [column.type for column in columns[name].columns] if name in columns else [],
+    )
     for clause in clauses:
         span = places.span(clause)
         text = span.text
@@ -87,8 +99,21 @@ def lowered_rules(
             in_head = bodies.terms.take_aggregates()
             atom = Atom(places.name(head.name), terms, span=places.span(head))
             for pieces in alternatives:
-                auxiliaries.add(atom, (*pieces, *in_head), head.sign, span)
+                decided, body = records.rule(atom, (*pieces, *in_head), text.__contains__)
+                auxiliaries.add(decided, body, head.sign, span)
     return auxiliaries.take_rules()
+
+
+def _records_elsewhere(columns: Mapping[str, Relation]) -> dict[str, RecordType]:
+    """The record types of columns, with those of their fields."""
+    found: dict[str, RecordType] = {}
+    todo = [column.type for relation in columns.values() for column in relation.columns]
+    while todo:
+        kind = todo.pop()
+        if isinstance(kind, RecordType) and kind.name not in found:
+            found[kind.name] = kind
+            todo += [field for fields in kind.branches.values() for _, field in fields]
+    return found
 
 
 def read_statements(source: SourceText, start: str = "start") -> list[syntax.Statement]:
@@ -246,6 +271,19 @@ class Builder(Transformer[Token, Any]):
     def array_type(self, parts: list[Any]) -> syntax.TypeName:
         name, element, _ = parts
         return syntax.TypeName(*_extent(parts), name, [], element)
+
+    def branch(self, parts: list[Any]) -> syntax.Branch:
+        name, fields, _ = parts
+        return syntax.Branch(*_extent(parts), name, fields or [])
+
+    def record_type(self, parts: list[Any]) -> syntax.RecordTypeNode:
+        name, bracket, fields, close = parts
+        only = syntax.Branch(first(bracket), last(close), None, fields or [])
+        return syntax.RecordTypeNode(first(name or bracket), last(close), name, [only])
+
+    def variant_type(self, parts: list[Any]) -> syntax.RecordTypeNode:
+        name, _, *branches, _ = parts
+        return syntax.RecordTypeNode(*_extent(parts), name, branches)
 
     def pragma(self, parts: list[Any]) -> syntax.Pragma:
         return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])

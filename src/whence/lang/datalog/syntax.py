@@ -31,7 +31,23 @@ class TypeName(SyntaxNode):
 
     name: Token
     parameters: list[Token]
-    element: TypeName | None
+    element: TypeName | RecordTypeNode | None
+
+
+@dataclass(slots=True)
+class Branch(SyntaxNode):
+    """`Circle {r: float}`. The fields of a record are a branch without a name."""
+
+    name: Token | None
+    fields: list[ColumnNode]
+
+
+@dataclass(slots=True)
+class RecordTypeNode(SyntaxNode):
+    """`list[head: number, tail: list]`, or without a name where it is declared."""
+
+    name: Token | None
+    branches: list[Branch]
 
 
 @dataclass(slots=True)
@@ -57,7 +73,7 @@ class SkolemNode(SyntaxNode):
 @dataclass(slots=True)
 class CastNode(SyntaxNode):
     operand: Node
-    type: TypeName
+    type: TypeName | RecordTypeNode
 
 
 @dataclass(slots=True)
@@ -85,7 +101,7 @@ class Ascribed(SyntaxNode):
     """`null::INT`: a constant of a type that its text alone does not show."""
 
     operand: Node
-    type: TypeName
+    type: TypeName | RecordTypeNode
 
 
 @dataclass(slots=True)
@@ -188,7 +204,7 @@ class Clause(SyntaxNode):
 @dataclass(slots=True)
 class ColumnNode(SyntaxNode):
     name: Token
-    type: TypeName
+    type: TypeName | RecordTypeNode
     nullable: bool
 
 
@@ -210,7 +226,7 @@ class Alias(SyntaxNode):
     """`.type name = members[0] | members[1]`."""
 
     name: Token
-    members: list[TypeName]
+    members: list[TypeName | RecordTypeNode | Branch]
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from whence.lang.datalog import literals, syntax
 from whence.lang.datalog.auxiliary import Alternatives, BodyAggregate
 from whence.lang.datalog.functions import ARITHMETIC, CONNECTIVES, Minus, Operator, arrange, intrinsic
 from whence.lang.datalog.literals import Places, check_depth, deeper
+from whence.lang.datalog.records import BRACKETS, NIL
 from whence.lang.datalog.schema import BUILT_IN, Types
 from whence.lang.datalog.syntax import Formula, Node
 from whence.model.span import Span
@@ -29,7 +30,8 @@ from whence.model.terms import (
     Wildcard,
     Window,
 )
-from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value
+from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, RecordType, Type, Value
+from whence.model.types.records import ONLY
 
 _SIGNS = ("OPERATOR", "STAR", "MINUS")
 # Soufflé's names for whence's aggregates; the others are called the same.
@@ -83,7 +85,7 @@ class TermBuilder:
                 arguments = self._arguments(call.arguments, nesting, node)
                 return Skolem(self._places.name(call.name), arguments, span=self._places.span(node))
             case syntax.Array(items=items):
-                return Call("array", self._arguments(items, nesting, node), span=self._places.span(node))
+                return Call(BRACKETS, self._arguments(items, nesting, node), span=self._places.span(node))
             case syntax.CastNode(operand=operand, type=type_name):
                 inner = self._term(operand, deeper(nesting, self._places.span(node)))
                 return Cast(inner, self._types.type(type_name), span=self._places.span(node))
@@ -105,6 +107,8 @@ class TermBuilder:
 
     def _leaf(self, token: Token) -> Term:
         span = self._places.span(token)
+        if token.startswith("$"):
+            return Call(str(token), (), span=span)
         if token.type == "NUMBER":
             return literals.integer(token, span)
         if token.type == "FLOAT":
@@ -122,7 +126,7 @@ class TermBuilder:
             case "null":
                 return Constant(None, NULL, span=span)
             case "nil":
-                return Call("array", (), span=span)
+                return Call(NIL, (), span=span)
         return Variable(name, span=span)
 
     def _arguments(self, nodes: list[Node], nesting: int, around: Node) -> tuple[Term, ...]:
@@ -137,6 +141,8 @@ class TermBuilder:
     def _call(self, node: syntax.CallNode, nesting: int) -> Term:
         arguments = self._arguments(node.arguments, nesting, node)
         span = self._places.span(node)
+        if node.name.startswith("$"):
+            return Call(str(node.name), arguments, span=span)
         function = self._function(node.name)
         if literals.is_quoted(node.name):
             return Call(function, arguments, span=span)
@@ -216,6 +222,8 @@ class TermBuilder:
         return Constant(constant.value, target, span=span)
 
     def _typed_constant(self, node: Node, target: Type, nesting: int) -> Constant | None:
+        if isinstance(target, RecordType):
+            return self._record_constant(node, target, nesting)
         if isinstance(node, syntax.Array):
             if not isinstance(target, ArrayType):
                 return None
@@ -225,6 +233,25 @@ class TermBuilder:
             return Constant(values, target) if len(values) == len(items) else None
         term = self._term(node, nesting)
         return literals.ascribed(term, target) if isinstance(term, Constant) else None
+
+    def _record_constant(self, node: Node, target: RecordType, nesting: int) -> Constant | None:
+        branch, items = ONLY, list[Node]()
+        match node:
+            case Token() if node in ("nil", "null"):
+                return Constant(target.nil if node == "nil" and target.has_nil else None, target)
+            case Token() | syntax.CallNode(name=Token()):
+                name = node if isinstance(node, Token) else node.name
+                branch, items = name[1:], [] if isinstance(node, Token) else node.arguments
+            case syntax.Array():
+                items = node.items
+        fields = target.branches.get(branch, ())
+        if len(fields) != len(items) or (target.has_nil and not items):
+            return None
+        inner = deeper(nesting, self._places.span(node))
+        found = [self._typed_constant(item, kind, inner) for item, (_, kind) in zip(items, fields, strict=True)]
+        values = [each.value for each in found if each is not None and each.value is not None]
+        own: list[Value] = [branch] if branch else []
+        return Constant(target.make((*own, *values)), target) if len(values) == len(items) else None
 
     def _head_aggregate(self, node: syntax.HeadAggregateNode, nesting: int) -> Aggregate:
         function = self._aggregate_function(node.function)

@@ -227,9 +227,11 @@ def load(db: Database, source: SourceText) -> Sequence[str]:
         db.execute(source.text, name=source.name, directory=directory)
     else:
         from whence.lang.datalog.parse import parse_datalog
+        from whence.lang.datalog.preprocessor import preprocessed
 
-        db.rules(source.text, name=source.name, directory=directory)
-        directives = parse_datalog(source.text, source.name).directives
+        text = preprocessed(source.text, source.name, directory)
+        db.rules(text, name=source.name, directory=directory)
+        directives = parse_datalog(text, source.name).directives
         outputs = [directive.relation for directive in directives if directive.kind == "output"]
     return outputs or [name for name in db.catalog().relations if name in db.catalog().views]
 

@@ -22,6 +22,8 @@ from whence.lang.datalog.mistakes import mistake, refusal
 from whence.lang.datalog.record_types import branch_types
 from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
+from whence.lang.datalog.subsumption import dominance_clauses
+from whence.lang.datalog.witnesses import with_witnesses
 from whence.lang.datalog.syntax import Formula, Node, first, last
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
@@ -68,6 +70,7 @@ def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
         for directive in schemas.directives(each)
     ]
     clauses = [each for each in statements if isinstance(each, syntax.Clause)]
+    clauses += dominance_clauses(statements, places)
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
     columns = {**elsewhere, **{relation.name: relation for relation in relations}}
@@ -100,7 +103,7 @@ def lowered_rules(
             atom = Atom(places.name(head.name), terms, span=places.span(head))
             for pieces in alternatives:
                 decided, body = records.rule(atom, (*pieces, *in_head), text.__contains__)
-                auxiliaries.add(decided, body, head.sign, span)
+                auxiliaries.add(decided, with_witnesses(decided, body), head.sign, span)
     return auxiliaries.take_rules()
 
 
@@ -206,16 +209,6 @@ class Builder(Transformer[Token, Any]):
         function, argument, *body = parts
         return syntax.AggregateNode(*_extent(parts), function, argument, _braced(body))
 
-    def called_aggregate(self, parts: list[Any]) -> syntax.AggregateNode:
-        """`sum(x) : { ... }`, where the parentheses belong to the argument."""
-        called, *body = parts
-        operand, *rest = called.parts if isinstance(called, syntax.ChainNode) else [called]
-        if not isinstance(operand, syntax.CallNode) or len(operand.arguments) != 1:
-            raise UnsupportedWordError(Token("AGGREGATED", "", first(called), end_pos=last(called)))
-        inner = syntax.GroupNode(last(operand.name), operand.end, [operand.arguments])
-        argument: Node = syntax.ChainNode(inner.start, last(called), [inner, *rest]) if rest else inner
-        return syntax.AggregateNode(operand.start, last(body[-1]), operand.name, argument, _braced(body))
-
     def chain(self, parts: list[Node]) -> syntax.ChainNode:
         return syntax.ChainNode(*_extent(parts), parts)
 
@@ -246,8 +239,23 @@ class Builder(Transformer[Token, Any]):
 
     def declaration(self, parts: list[Any]) -> syntax.Declaration:
         _, names, columns, _, *qualifiers = parts
+        choices = [each for found in qualifiers if isinstance(found, list) for each in found]
+        qualifiers = [each for each in qualifiers if not isinstance(each, list)]
         nodes = [syntax.Qualifier(first(q), last(q), q, []) if isinstance(q, Token) else q for q in qualifiers]
-        return syntax.Declaration(*_extent(parts), names, columns or [], nodes)
+        end = last(nodes[-1] if nodes else parts[3])
+        return syntax.Declaration(first(parts[0]), end, names, columns or [], nodes, choices)
+
+    def choice(self, parts: list[Any]) -> list[list[Token]]:
+        return parts[1:]
+
+    def chosen(self, parts: list[Token]) -> list[Token]:
+        return [part for part in parts if part.type == "NAME"]
+
+    def subsumption(self, parts: list[Any]) -> syntax.Subsumption:
+        less, sign, more, body, dot, _ = parts
+        if sign != "<=":
+            raise UnsupportedWordError(Token("SUBSUMED", str(sign), first(sign), end_pos=last(sign)))
+        return syntax.Subsumption(less.start, last(dot), less, more, body)
 
     def column(self, parts: list[Any]) -> syntax.ColumnNode:
         name, type_name, nullable = parts
@@ -321,7 +329,6 @@ class Builder(Transformer[Token, Any]):
     def OTHER_DIRECTIVE(self, token: Token) -> Token:  # noqa: N802
         raise UnsupportedWordError(token)
 
-    OTHER_QUALIFIER = OTHER_DIRECTIVE
 
 
 def _extent(parts: Sequence[Node]) -> tuple[int, int]:

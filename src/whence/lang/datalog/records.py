@@ -14,15 +14,38 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from whence.errors import ArityError, UnknownNameError, did_you_mean
-from whence.lang.datalog.auxiliary import Alternatives, BodyAggregate, NegatedGroup, Piece, Pieces, bound_by
+from whence.lang.datalog.auxiliary import (
+    Alternatives,
+    BodyAggregate,
+    NegatedGroup,
+    OpenedAtom,
+    Piece,
+    Pieces,
+    RangePiece,
+    bound_by,
+    variables_of,
+)
 from whence.model.rules import Atom, Comparison, Condition, Negation
-from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard, variable_names, walk
+from whence.model.terms import (
+    Aggregate,
+    Call,
+    Cast,
+    Constant,
+    Skolem,
+    Term,
+    Variable,
+    Wildcard,
+    variable_names,
+    variables,
+    walk,
+)
 from whence.model.types import BOOLEAN, STRING, RecordType, Type
 from whence.model.types.records import ONLY
 
-# What the builder of terms leaves: brackets, nil, and branches with their sign.
-BRACKETS = "[]"
-NIL = "nil"
+# What the builder of terms leaves: brackets, nil, and branches, under names that no function has.
+BRACKETS = "\0[]"
+NIL = "\0nil"
+BRANCH = "\0$"
 _UNDECIDED = (BRACKETS, NIL)
 
 
@@ -52,9 +75,8 @@ def _is_pattern(term: Term) -> bool:
 
 
 def _branch_of(term: Call) -> str | None:
-    """The branch that a term makes. The functions of records have no such names in the text."""
-    name = term.function
-    return name[1:] if name.startswith("$") and name not in ("$record", "$field", "$branch") else None
+    """The branch that a term makes."""
+    return term.function.removeprefix(BRANCH) if term.function.startswith(BRANCH) else None
 
 
 class _Body:
@@ -207,12 +229,24 @@ class _Body:
                         if self._is_open(term, kind, bound):
                             row = self._variable(term)
                             atom = replace(piece, terms=(*terms[:place], row, *terms[place + 1 :]))
-                            return [*pieces[:at], atom, *self._parts(row, kind, term), *pieces[at + 1 :]]
+                            opened = self._joined(piece, [atom, *self._parts(row, kind, term)], term, pieces)
+                            return [*pieces[:at], *opened, *pieces[at + 1 :]]
                 case Comparison(op="=", left=left, right=right):
                     found = self._opened_equation(piece, left, right, bound)
                     if found is not None:
                         return [*pieces[:at], *found, *pieces[at + 1 :]]
         return None
+
+    def _joined(self, atom: Atom, opened: list[Piece], term: Term, pieces: list[Piece]) -> list[Piece]:
+        """The opened atom; as one relation if other atoms have values for its fields, which are then looked up."""
+        others = [each for each in pieces if each is not atom and isinstance(each, Atom | OpenedAtom)]
+        if not variable_names([term]) & {each.name for each in variables_of(others)} or atom.span is None:
+            return opened
+        inside = self.pieces(tuple(opened), frozenset())
+        names = dict.fromkeys(each.name for one in atom.terms for each in variables(one))
+        if not names.keys() <= bound_by(inside):
+            return opened
+        return [OpenedAtom(tuple(Variable(name) for name in names), inside, atom.span)]
 
     def _opened_equation(
         self, equation: Comparison, left: Term, right: Term, bound: set[str]
@@ -300,6 +334,8 @@ class _Body:
                 yield replace(piece, left=self.made(left, kind), right=self.made(right, kind))
             case Condition(term=term):
                 yield replace(piece, term=self.made(term, None))
+            case RangePiece() | OpenedAtom():
+                yield piece
             case BodyAggregate(argument=argument, alternatives=alternatives):
                 inner = self._alternatives(alternatives, bound - {piece.result.name})
                 made = None if argument is None else self.made(argument, None)

@@ -202,6 +202,15 @@ class Clause(SyntaxNode):
 
 
 @dataclass(slots=True)
+class Subsumption(SyntaxNode):
+    """`less <= more :- body.`"""
+
+    less: HeadNode
+    more: HeadNode
+    body: Formula
+
+
+@dataclass(slots=True)
 class ColumnNode(SyntaxNode):
     name: Token
     type: TypeName | RecordTypeNode
@@ -219,6 +228,8 @@ class Declaration(SyntaxNode):
     names: list[Token]
     columns: list[ColumnNode]
     qualifiers: list[Qualifier]
+    # The columns that `choice-domain` has one row for each value of.
+    choices: list[list[Token]]
 
 
 @dataclass(slots=True)
@@ -278,7 +289,7 @@ class Component(SyntaxNode):
     statements: list[Statement]
 
 
-Statement: TypeAlias = Clause | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+Statement: TypeAlias = Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
 
 
 def first(node: Node) -> int:

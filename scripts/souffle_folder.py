@@ -12,6 +12,8 @@ import argparse
 import math
 import multiprocessing
 import re
+import resource
+import signal
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -23,7 +25,7 @@ from whence.errors import InternalError
 from whence.model.types import Record, Type, Value
 
 # A program that counts to a number takes as many rounds.
-ROUNDS = 100_000
+ROUNDS = 10_000
 
 
 def judge(folder: Path) -> tuple[str, str]:
@@ -75,15 +77,24 @@ def _difference(database: whence.Database, folder: Path, name: str) -> str:
     return ""
 
 
-def judge_in_time(folder: Path, seconds: float) -> tuple[str, str]:
-    """In a process of its own, which is ended where it takes too long."""
+def judge_in_time(folder: Path, seconds: int) -> tuple[str, str]:
+    """In a process of its own, which ends when it has used up so many seconds of a processor."""
     ours, theirs = multiprocessing.Pipe(duplex=False)
-    process = multiprocessing.get_context("fork").Process(target=lambda: theirs.send(judge(folder)))
+
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        theirs.send(judge(folder))
+
+    process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
+    theirs.close()
     try:
-        return ours.recv() if ours.poll(seconds) else ("too slow", f"it takes more than {seconds:g} seconds")
+        return ours.recv()
     except EOFError:
-        return "crashing", "the process ended"
+        process.join()
+        if process.exitcode == -signal.SIGXCPU:
+            return "too slow", f"it takes more than {seconds} seconds of a processor"
+        return "crashing", f"the process ended ({process.exitcode})"
     finally:
         process.kill()
         process.join()
@@ -126,7 +137,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", type=Path, nargs="+")
     parser.add_argument("--show", action="append", default=[], help="a verdict whose reasons are printed whole")
-    parser.add_argument("--seconds", type=float, default=30, help="how long a program may take")
+    parser.add_argument("--seconds", type=int, default=30, help="how much time of a processor a program may take")
     parser.add_argument("--only", help="a pattern for names of programs")
     options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()

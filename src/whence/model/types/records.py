@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
@@ -115,6 +116,10 @@ class RecordType(Type):
     def accept(self, value: object) -> Record:
         if isinstance(value, Record):
             value = value.fields
+        if isinstance(value, str):
+            # As Arrow and Spark have it.
+            with suppress(ValueError, RecursionError):
+                value = json.loads(value)
         if value is None and self.has_nil:
             return self.nil
         if not isinstance(value, list | tuple):
@@ -243,6 +248,12 @@ class RecordType(Type):
         branch, given = (ONLY, value) if self.has_nil else (value[0], value[1:])
         fields = [kind.from_json(each) for (_, kind), each in zip(self.branches[branch], given, strict=True)]
         return self.make((*([branch] if branch else []), *fields))
+
+    def to_spark(self, value: Record) -> str:
+        return self.to_sqlite(value)
+
+    def spark_bytes(self, value: Record) -> bytes:
+        return STRING.spark_bytes(self.to_sqlite(value))
 
     def to_arrow(self, values: Sequence[Any]) -> pa.Array:
         return super().to_arrow([None if each is None else self.to_sqlite(each) for each in values])

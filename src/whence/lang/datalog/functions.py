@@ -46,9 +46,17 @@ def _logical(function: str) -> Callable[[Term, Term, Span | None], Term]:
 
 
 def _sum(left: Term, right: Term, span: Span | None) -> Term:
-    """Soufflé adds texts as well, which is seen where one of them is written there."""
-    texts = any(isinstance(side, Constant) and side.type == STRING for side in (left, right))
-    return Call("concat" if texts else "+", (left, right), span=span)
+    """Soufflé adds texts as well, which is seen where one of them is written there, or made there."""
+    return Call("concat" if is_text(left) or is_text(right) else "+", (left, right), span=span)
+
+
+def is_text(term: Term) -> bool:
+    match term:
+        case Constant(type=kind) | Cast(type=kind):
+            return kind == STRING
+        case Call(function="concat" | "substring"):
+            return True
+    return False
 
 
 CONNECTIVES: Mapping[str, Operator] = {"or": OR, "and": AND}
@@ -85,6 +93,14 @@ class Minus:
     def of(self, term: Term, span: Span | None) -> Term:
         if self.word == "lnot":
             return _number(Call("=", (term, Constant(0, INT, span=term.span)), span=span))
+        match term:
+            case Constant(type=Type(name="BIGINT"), value=int(value)) if self.word == "bnot" and value in INT.limits:
+                # Any other number that is as small is an INT.
+                raise UnsupportedError(
+                    "the complement of an unsigned number depends on how many bits it has",
+                    span=span,
+                    hint="whence has no unsigned numbers of a size; leave out the u, or subtract from the largest one",
+                )
         return Call("~" if self.word == "bnot" else "-", (term,), span=span)
 
 

@@ -176,12 +176,6 @@ class TermBuilder:
             literal = isinstance(part, Token) and part.type in ("NUMBER", "FLOAT")
             minus = bool(signs) and signs[-1] == "-"
             folded = signs.pop() if minus and literal and node.parts[index + 1 : index + 2] != ["^"] else None
-            if "bnot" in signs and literal and str(part).endswith("u"):
-                raise UnsupportedError(
-                    "the complement of an unsigned number depends on how many bits it has",
-                    span=self._places.span(part),
-                    hint="whence has no unsigned numbers of a size; leave out the u, or subtract from the largest one",
-                )
             arranged.extend(Minus(self._places.span(sign), str(sign)) for sign in signs)
             signs.clear()
             arranged.append(self._term(part, nesting) if folded is None else self._negative(folded, part))

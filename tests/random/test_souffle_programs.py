@@ -45,7 +45,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_every_step_is_as_the_oracle_has_it(number: int, seed: int) -> None:
-    source = random.Random(seed)  # noqa: S311 - no secret
+    source = random.Random(seed)
     local, oracle = whence.connect(), whence.connect(engine="reference")
     for database in (local, oracle):
         database.rules(PROGRAMS[number])

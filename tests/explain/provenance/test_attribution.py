@@ -28,7 +28,7 @@ def _leads(links: Sequence[Link], start: int, end: int) -> bool:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_values_are_those_of_all_orders_and_sets(seed: int) -> None:
-    source = random.Random(seed)  # noqa: S311 - no secret
+    source = random.Random(seed)
     links = [(x, y) for x in range(4) for y in range(4) if x != y and source.random() < 0.6]
     links = links[:9] if _leads(links[:9], 0, 3) else [*links[:8], (0, 3)]
     links = list(dict.fromkeys(links))
@@ -70,7 +70,7 @@ def test_a_ladder_is_exact(rule: str) -> None:
     rungs = 30
     links = [(at, at + 2) for at in range(2 * rungs - 2)] + [(at, at + 1) for at in range(0, 2 * rungs, 2)]
     assert len(links) == 88
-    random.Random(5).shuffle(links)  # noqa: S311 - no secret
+    random.Random(5).shuffle(links)
     database.insert("link", links)
     started = time.process_time()
     found = database.probability("reach", (0, 2 * rungs - 1), {"link": 0.9})

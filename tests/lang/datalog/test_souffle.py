@@ -13,61 +13,81 @@ import whence
 
 PROGRAMS = {
     "a record is taken apart": (
-        ".type pair = [a: number, b: symbol] .decl p(x: pair) .decl q(a: number, b: symbol)"
-        'p([1, "x"]). p([2, "y"]). p(nil). q(a, b) :- p([a, b]).',
+        (
+            ".type pair = [a: number, b: symbol] .decl p(x: pair) .decl q(a: number, b: symbol)"
+            'p([1, "x"]). p([2, "y"]). p(nil). q(a, b) :- p([a, b]).'
+        ),
         {"q": {(1, "x"), (2, "y")}},
     ),
     "a list is built and walked": (
-        ".type list = [head: number, tail: list] .decl l(x: list) .decl sum(x: list, n: number)"
-        "l(nil). l([n, l]) :- l(l), n = 1, l != [1, [1, [1, nil]]]. .decl walk(x: list, n: number)"
-        "sum(nil, 0). sum([h, t], h + n) :- l([h, t]), sum(t, n). walk(t, 1) :- l([_, [_, t]]).",
+        (
+            ".type list = [head: number, tail: list] .decl l(x: list) .decl sum(x: list, n: number)"
+            "l(nil). l([n, l]) :- l(l), n = 1, l != [1, [1, [1, nil]]]. .decl walk(x: list, n: number)"
+            "sum(nil, 0). sum([h, t], h + n) :- l([h, t]), sum(t, n). walk(t, 1) :- l([_, [_, t]])."
+        ),
         {
             "sum": {((), 0), ((1, ()), 1), ((1, (1, ())), 2), ((1, (1, (1, ()))), 3)},
             "walk": {((), 1), ((1, ()), 1)},
         },
     ),
     "a pattern with a constant, a wildcard and a repeated variable": (
-        ".type t = [a: number, b: number] .decl p(x: t) p([1, 1]). p([1, 2]). p([3, 1])."
-        ".decl one, same, known(x: number) one(b) :- p([1, b]). same(a) :- p([a, a]). known(a) :- p([a, _]), p([_, a]).",
+        (
+            ".type t = [a: number, b: number] .decl p(x: t) p([1, 1]). p([1, 2]). p([3, 1])."
+            ".decl one, same, known(x: number) one(b) :- p([1, b]). same(a) :- p([a, a])."
+            "known(a) :- p([a, _]), p([_, a])."
+        ),
         {"one": {(1,), (2,)}, "same": {(1,)}, "known": {(1,)}},
     ),
     "a record that is made is looked up": (
-        ".type t = [a: number, b: number] .decl p(x: t) .decl n(x: number) p([1, 2]). n(1). n(2)."
-        ".decl there, absent(x: number, y: number) there(x, y) :- n(x), n(y), p([x, y])."
-        "absent(x, y) :- n(x), n(y), !p([x, y]).",
+        (
+            ".type t = [a: number, b: number] .decl p(x: t) .decl n(x: number) p([1, 2]). n(1). n(2)."
+            ".decl there, absent(x: number, y: number) there(x, y) :- n(x), n(y), p([x, y])."
+            "absent(x, y) :- n(x), n(y), !p([x, y])."
+        ),
         {"there": {(1, 2)}, "absent": {(1, 1), (2, 1), (2, 2)}},
     ),
     "a negated pattern with a wildcard": (
-        ".type t = [a: number, b: number] .decl p(x: t) .decl n, first(x: number) p([1, 2]). n(1). n(2)."
-        "first(x) :- n(x), !p([x, _]).",
+        (
+            ".type t = [a: number, b: number] .decl p(x: t) .decl n, first(x: number) p([1, 2]). n(1). n(2)."
+            "first(x) :- n(x), !p([x, _])."
+        ),
         {"first": {(2,)}},
     ),
     "branches of an algebraic type": (
-        ".type expr = Number {n: number} | Add {l: expr, r: expr} .decl e(x: expr) .decl value(x: expr, n: number)"
-        "e($Add($Number(1), $Add($Number(2), $Number(3)))). e(l), e(r) :- e($Add(l, r))."
-        "value(x, n) :- e(x), x = $Number(n). value(x, n + m) :- e(x), x = $Add(l, r), value(l, n), value(r, m)."
-        ".decl result(n: number) result(n) :- value($Add($Number(1), _), n).",
+        (
+            ".type expr = Number {n: number} | Add {l: expr, r: expr} .decl e(x: expr) .decl value(x: expr, n: number)"
+            "e($Add($Number(1), $Add($Number(2), $Number(3)))). e(l), e(r) :- e($Add(l, r))."
+            "value(x, n) :- e(x), x = $Number(n). value(x, n + m) :- e(x), x = $Add(l, r), value(l, n), value(r, m)."
+            ".decl result(n: number) result(n) :- value($Add($Number(1), _), n)."
+        ),
         {"result": {(6,)}},
     ),
     "branches without fields": (
-        '.type day = Mon {} | Tue {} .decl d(x: day, w: symbol) d($Mon, "m"). d($Tue(), "t").'
-        ".decl tuesday(w: symbol) tuesday(w) :- d($Tue, w).",
+        (
+            '.type day = Mon {} | Tue {} .decl d(x: day, w: symbol) d($Mon, "m"). d($Tue(), "t").'
+            ".decl tuesday(w: symbol) tuesday(w) :- d($Tue, w)."
+        ),
         {"tuesday": {("t",)}, "d": {(("Mon",), "m"), (("Tue",), "t")}},
     ),
     "records in an aggregate": (
-        ".type t = [a: number, b: number] .decl p(x: t) p([1, 1]). p([1, 5]). p([2, 7])."
-        ".decl n(x: number) n(1). n(2). n(3). .decl m(x: number, k: number, top: number)"
-        "m(x, k, t) :- n(x), k = count : { p([x, _]) }, t = max b : { p([_, b]) }.",
+        (
+            ".type t = [a: number, b: number] .decl p(x: t) p([1, 1]). p([1, 5]). p([2, 7])."
+            ".decl n(x: number) n(1). n(2). n(3). .decl m(x: number, k: number, top: number)"
+            "m(x, k, t) :- n(x), k = count : { p([x, _]) }, t = max b : { p([_, b]) }."
+        ),
         {"m": {(1, 2, 7), (2, 1, 7), (3, 0, 7)}},
     ),
     "the better of two rows by a column": (
-        ".decl e(a: number, b: number, c: number) e(1, 2, 5). e(2, 1, 1). e(2, 3, 2). e(1, 3, 9)."
-        ".decl p(a: number, b: number, c: number) p(a, b, c) :- e(a, b, c). p(a, b, c + d) :- p(a, x, c), e(x, b, d)."
-        "p(a, b, c) <= p(a, b, d) :- d < c.",
+        (
+            ".decl e(a: number, b: number, c: number) e(1, 2, 5). e(2, 1, 1). e(2, 3, 2). e(1, 3, 9)."
+            ".decl p(a: number, b: number, c: number) p(a, b, c) :- e(a, b, c). "
+            "p(a, b, c + d) :- p(a, x, c), e(x, b, d)."
+            "p(a, b, c) <= p(a, b, d) :- d < c."
+        ),
         {"p": {(1, 1, 6), (1, 2, 5), (1, 3, 7), (2, 1, 1), (2, 2, 6), (2, 3, 2)}},
     ),
     "rows that none dominates in both columns": (
-        ".decl q(a: number, b: number) q(1, 2). q(2, 3). q(1, 4). q(2, 1). q(0, 0). q(a, b) <= q(c, d) :- c >= a, d >= b.",
+        ".decl q(a: number, b: number) q(1, 2). q(2, 3). q(1, 4). q(0, 0). q(a, b) <= q(c, d) :- c >= a, d >= b.",
         {"q": {(2, 3), (1, 4)}},
     ),
     "of two that dominate each other one stays": (
@@ -75,13 +95,19 @@ PROGRAMS = {
         {"q": {(1, 2), (2, 9)}},
     ),
     "a choice for each value": (
-        ".decl e(a: number, b: number) e(1, 3). e(1, 2). e(2, 9). .decl c(a: number, b: number) choice-domain a"
-        "\nc(a, b) :- e(a, b).",
+        (
+            ".decl e(a: number, b: number) e(1, 3). e(1, 2). e(2, 9). .decl c(a: number, b: number) choice-domain a"
+            "\nc(a, b) :- e(a, b)."
+        ),
         {"c": {(1, 2), (2, 9)}},
     ),
     "ranges up and down, whole and not": (
-        ".decl up, down, none, pair(x: number) .decl half(x: float) up(x) :- x = range(1, 4). down(x) :- x = range(3, 0)."
-        "none(x) :- x = range(3, 0, 1). half(x) :- x = range(0, 1, 0.5). pair(x * y) :- x = range(2, 4), y = range(5, 7).",
+        (
+            ".decl up, down, none, pair(x: number) .decl half(x: float) up(x) :- x = range(1, 4)."
+            "down(x) :- x = range(3, 0)."
+            "none(x) :- x = range(3, 0, 1). half(x) :- x = range(0, 1, 0.5)."
+            "pair(x * y) :- x = range(2, 4), y = range(5, 7)."
+        ),
         {
             "up": {(1,), (2,), (3,)},
             "down": {(3,), (2,), (1,)},
@@ -95,18 +121,25 @@ PROGRAMS = {
         {"n": {(500,)}, "m": {(500,), (501,)}},
     ),
     "witnesses of a maximum": (
-        '.decl s(name: symbol, h: number) s("a", 1). s("b", 3). s("c", 3). .decl t(name: symbol, h: number)'
-        "t(name, h) :- h = max x : { s(name, x) }.",
+        (
+            '.decl s(name: symbol, h: number) s("a", 1). s("b", 3). s("c", 3). .decl t(name: symbol, h: number)'
+            "t(name, h) :- h = max x : { s(name, x) }."
+        ),
         {"t": {("b", 3), ("c", 3)}},
     ),
     "an aggregate in the middle of a sum": (
-        ".decl e(x: number) e(1). e(4). .decl r(x: number) r(10 - max x : { e(x) } * 2). r(count : e(_) - 1)."
-        "r(x) :- x = sum(y) : { e(y) } + 100.",
+        (
+            ".decl e(x: number) e(1). e(4). .decl r(x: number) r(10 - max x : { e(x) } * 2). r(count : e(_) - 1)."
+            "r(x) :- x = sum(y) : { e(y) } + 100."
+        ),
         {"r": {(2,), (1,), (105,)}},
     ),
     "logic and bits of numbers": (
-        ".decl r(x: number) r(x) :- x = 10 + (lnot 5); x = 20 + (3 land 4); x = 30 + (0 lor 0); x = 40 + (2 lxor 1);"
-        "x = bnot 0; x = 50 + 6 band 3.",
+        (
+            ""
+            ".decl r(x: number) r(x) :- x = 10 + (lnot 5); x = 20 + (3 land 4); x = 30 + (0 lor 0); x = 40 + (2 lxor 1);"
+            "x = bnot 0; x = 50 + 6 band 3."
+        ),
         {"r": {(10,), (21,), (30,), (40,), (-1,), (0,)}},
     ),
     "powers of whole numbers": (
@@ -122,8 +155,11 @@ PROGRAMS = {
         {"c": {(1,)}, "d": {(2,)}},
     ),
     "relations and types of one name in a component": (
-        ".type node <: symbol .comp Graph { .decl node(x: node) .decl edge(x: node, y: node) node(x) :- edge(x, _). }"
-        '.init g = Graph g.edge("a", "b").',
+        (
+            ""
+            ".type node <: symbol .comp Graph { .decl node(x: node) .decl edge(x: node, y: node) node(x) :- edge(x, _). }"
+            '.init g = Graph g.edge("a", "b").'
+        ),
         {"g.node": {("a",)}},
     ),
 }

@@ -30,7 +30,10 @@ def banzhaf(cone: Cone, root: Fact) -> dict[Fact, float]:
 
 
 def _values(
-    cone: Cone, root: Fact, chances: np.ndarray[tuple[int], np.dtype[np.float64]], weights: np.ndarray[tuple[int], np.dtype[np.float64]]
+    cone: Cone,
+    root: Fact,
+    chances: np.ndarray[tuple[int], np.dtype[np.float64]],
+    weights: np.ndarray[tuple[int], np.dtype[np.float64]],
 ) -> dict[Fact, float]:
     """Of all base rows behind the row, the largest first."""
     if not cone.is_exact:

@@ -6,7 +6,8 @@ only says how Soufflé stores or evaluates a relation is left aside, with a noti
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from whence.errors import TypeMismatchError
@@ -66,7 +67,7 @@ def _equivalence(name: str, arity: int, span: Span) -> list[Rule]:
     ]
 
 
-def _with_inputs(program: Program, selected: Set[str]) -> Program:
+def _with_inputs(program: Program, selected: AbstractSet[str]) -> Program:
     """With a table for the rows that a relation with rules, or with rows that are selected, reads from a file."""
     ruled = {rule.head.relation for rule in program.rules if not rule.is_fact} | selected
     declared = {relation.name: relation for relation in program.relations}

@@ -239,7 +239,9 @@ def _check_head(head: Atom, pieces: Pieces) -> None:
 
 
 def _finished(pieces: Pieces) -> Pieces:
-    return tuple(piece for piece in pieces if not isinstance(piece, BodyAggregate | NegatedGroup | RangePiece | OpenedAtom))
+    return tuple(
+        piece for piece in pieces if not isinstance(piece, BodyAggregate | NegatedGroup | RangePiece | OpenedAtom)
+    )
 
 
 def _next_aggregate(pieces: Pieces) -> BodyAggregate | None:

@@ -86,7 +86,7 @@ class _Expansion:
     def _body(
         self, kind: syntax.ComponentType, scope: _Scope, nesting: int
     ) -> tuple[list[syntax.Statement], dict[str, str], dict[str, str]]:
-        """The statements of a component, its bases' first, and what its parameters stand for, as components and types."""
+        """The statements of a component, its bases' first, and what its parameters are as components and as types."""
         name = self._places.name(kind.name)
         name = scope.names.get(name, name)
         found = scope.components.get(name)

@@ -235,7 +235,7 @@ INTRINSICS: dict[str, tuple[int | None, Meaning]] = {
 }
 
 REFUSED = {
-    "ord": "its number depends on the order in which values were first seen; two of them can be compared: ord(x) < ord(y)",
+    "ord": "its number depends on the order in which values were first seen; two can be compared: ord(x) < ord(y)",
     "range": "it has a start and an end, and perhaps a step: x = range(0, 10)",
     "autoinc": "its number depends on the order of evaluation; #f(x) makes a value for x that stays the same",
 }

@@ -23,8 +23,8 @@ from whence.lang.datalog.record_types import branch_types
 from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.subsumption import dominance_clauses
-from whence.lang.datalog.witnesses import with_witnesses
 from whence.lang.datalog.syntax import Formula, Node, first, last
+from whence.lang.datalog.witnesses import with_witnesses
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
@@ -328,7 +328,6 @@ class Builder(Transformer[Token, Any]):
 
     def OTHER_DIRECTIVE(self, token: Token) -> Token:  # noqa: N802
         raise UnsupportedWordError(token)
-
 
 
 def _extent(parts: Sequence[Node]) -> tuple[int, int]:

@@ -50,7 +50,7 @@ class _Preprocessor:
     def _lines(self, source: SourceText, depth: int, path: Path | None) -> Iterator[str]:
         # For each open condition, whether its lines count.
         conditions: list[bool] = []
-        start = 0
+        start, span = 0, Span(source, 0, 0)
         for line in source.text.split("\n"):
             span = Span(source, start, start + len(line))
             start += len(line) + 1
@@ -97,7 +97,9 @@ class _Preprocessor:
         path = (folder / named[1]).resolve()
         if not path.is_relative_to(folder):
             raise UnsupportedError(
-                f"{named[1]} is not below {self._folder}", span=span, hint="only files below the program's folder are read"
+                f"{named[1]} is not below {self._folder}",
+                span=span,
+                hint="only files below the program's folder are read",
             )
         if path in self._once:
             return ""

@@ -1,7 +1,7 @@
 """The types of records and of algebraic data types that a text declares.
 
-    .type list = [head: number, tail: list]
-    .type shape = Circle {r: float} | Empty {}
+.type list = [head: number, tail: list]
+.type shape = Circle {r: float} | Empty {}
 """
 
 from __future__ import annotations

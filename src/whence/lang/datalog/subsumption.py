@@ -79,7 +79,7 @@ def _selected(program: Program, name: str) -> Program:
 def collected(
     program: Program, rules: Sequence[Rule], name: str, inside: set[str]
 ) -> tuple[tuple[Relation, ...], list[Rule]]:
-    """With all that the rules of a relation say in a relation beside it, which those that it depends on read as well."""
+    """With all that the rules of a relation say in another one, which those in a recursion with it read instead."""
     moved = [
         replace(
             _reading(rule, name, name + ALL) if rule.head.relation in inside else rule,
@@ -97,7 +97,9 @@ def recursive_with(name: str, rules: Sequence[Rule]) -> set[str]:
     for rule in rules:
         below.setdefault(rule.head.relation, set()).update(rule.reads)
     under = set(reached(below.get(name, ()), lambda each: below.get(each, ())))
-    return {each for each in under if name in reached([each], lambda one: below.get(one, ()))} if name in under else set()
+    return (
+        {each for each in under if name in reached([each], lambda one: below.get(one, ()))} if name in under else set()
+    )
 
 
 def _rest(name: str, columns: list[Variable], less: list[Rule]) -> list[Rule]:

@@ -203,7 +203,7 @@ class Clause(SyntaxNode):
 
 @dataclass(slots=True)
 class Subsumption(SyntaxNode):
-    """`less <= more :- body.`"""
+    """`less <= more :- body`, and a dot."""
 
     less: HeadNode
     more: HeadNode
@@ -289,7 +289,9 @@ class Component(SyntaxNode):
     statements: list[Statement]
 
 
-Statement: TypeAlias = Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+Statement: TypeAlias = (
+    Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+)
 
 
 def first(node: Node) -> int:

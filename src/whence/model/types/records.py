@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 from weakref import WeakValueDictionary
 
 from whence.errors import EvaluationError, shown
@@ -33,20 +33,20 @@ _PLAIN = re.compile(r"[^\W\d]\w*")
 
 
 class Record:
-    """What a record holds. Equal records of a type are one object: hashing and comparing costs nothing, however deep."""
+    """What a record holds. Equal records of a type are one object: hashing costs the same at any depth."""
 
     __slots__ = ("__weakref__", "_hash", "_kind", "depth", "fields")
-    _known: WeakValueDictionary[tuple[str, tuple[Value, ...]], Record] = WeakValueDictionary()
+    _known: ClassVar[WeakValueDictionary[tuple[str, tuple[Value, ...]], Record]] = WeakValueDictionary()
 
     fields: tuple[Value, ...]
     depth: int
     _hash: int
     _kind: str
 
-    def __new__(cls, kind: str, fields: tuple[Value, ...]) -> Record:
+    def __new__(cls, kind: str, fields: tuple[Value, ...]) -> Self:
         known = cls._known.get((kind, fields))
         if known is not None:
-            return known
+            return known  # type: ignore[return-value]
         made = super().__new__(cls)
         made.fields = fields
         made._kind = kind
@@ -176,12 +176,12 @@ class RecordType(Type):
         return self.to_text if target == STRING else None
 
     def _read(self, text: str) -> Record:
-        value, end = self._read_at(text, 0, 0)
+        value, end = self.read_at(text, 0, 0)
         if text[end:].strip():
             raise cast_failure(text, self, f": nothing may follow {text[:end]!r}")
         return value
 
-    def _read_at(self, text: str, start: int, depth: int) -> tuple[Record, int]:
+    def read_at(self, text: str, start: int, depth: int) -> tuple[Record, int]:
         """The value that begins there, and where it ends."""
         opening = _OPENING.match(text, start)
         if opening is None or depth > DEEPEST_RECORD:
@@ -197,7 +197,7 @@ class RecordType(Type):
             if number:
                 end = self._passed(text, end, ",")
             if isinstance(kind, RecordType):
-                value, end = kind._read_at(text, end, depth + 1)
+                value, end = kind.read_at(text, end, depth + 1)
                 values.append(value)
                 continue
             found = _FIELD.match(text, end)

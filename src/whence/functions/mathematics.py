@@ -210,10 +210,10 @@ def _whole_power(base: int, exponent: int) -> int:
     if base == 0 and exponent < 0:
         raise EvaluationError(f"{infix(base, '^', exponent)} is not a finite number")
     if base in (0, 1, -1):
-        return base ** min(abs(exponent), 2 - exponent % 2)
+        return 1 if exponent % 2 == 0 and (base or not exponent) else base
     if exponent < 0:
         return 0
-    result = base**exponent if exponent < 64 else 2**64
+    result = int(base**exponent) if exponent < 64 else 2**64
     if result not in BIGINT.limits:
         raise misfit(infix(base, "^", exponent), BIGINT)
     return result

@@ -137,7 +137,8 @@ PROGRAMS = {
     "logic and bits of numbers": (
         (
             ""
-            ".decl r(x: number) r(x) :- x = 10 + (lnot 5); x = 20 + (3 land 4); x = 30 + (0 lor 0); x = 40 + (2 lxor 1);"
+            ".decl r(x: number) r(x) :- x = 10 + (lnot 5); x = 20 + (3 land 4); x = 30 + (0 lor 0);"
+            "x = 40 + (2 lxor 1);"
             "x = bnot 0; x = 50 + 6 band 3."
         ),
         {"r": {(10,), (21,), (30,), (40,), (-1,), (0,)}},
@@ -157,7 +158,8 @@ PROGRAMS = {
     "relations and types of one name in a component": (
         (
             ""
-            ".type node <: symbol .comp Graph { .decl node(x: node) .decl edge(x: node, y: node) node(x) :- edge(x, _). }"
+            ".type node <: symbol .comp Graph { .decl node(x: node) .decl edge(x: node, y: node)"
+            " node(x) :- edge(x, _). }"
             '.init g = Graph g.edge("a", "b").'
         ),
         {"g.node": {("a",)}},

@@ -15,14 +15,17 @@ OxiDD's BCDDs share nothing more and `node_count` is that of the plain diagram i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from whence.errors import DataError, UnsupportedError
 
 if TYPE_CHECKING:
+    import numpy as np
     from oxidd.bcdd import BCDDFunction, BCDDManager
 
+    # Numbers, one for each of several questions.
+    Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
     # A node and its two branches, high and low.
     Inner: TypeAlias = tuple[BCDDFunction, BCDDFunction, BCDDFunction]
 
@@ -94,6 +97,25 @@ class Bdd:
             chance = _chance(chances, self._variable_of(function))
             likely[function] = chance * likely[high] + (1.0 - chance) * likely[low]
         return likely[annotation.function]
+
+    def derivatives(self, annotation: Diagram, chances: Array) -> dict[int, Array]:
+        """For each base tuple, how much the chance of the tuple grows with its own, where all have the same chance.
+
+        That is done for several such chances at once: what leads down to a node, times what its branches differ by.
+        """
+        likely = {self._manager.false(): 0.0 * chances, self._manager.true(): 0.0 * chances + 1.0}
+        nodes = _bottom_up([annotation.function])
+        for function, high, low in nodes:
+            likely[function] = chances * likely[high] + (1.0 - chances) * likely[low]
+        reaching = {annotation.function: 0.0 * chances + 1.0}
+        found: dict[int, Array] = {}
+        for function, high, low in reversed(nodes):
+            weight = reaching[function]
+            variable = self._variable_of(function)
+            found[variable] = found.get(variable, 0.0) + weight * (likely[high] - likely[low])
+            for branch, chance in ((high, chances), (low, 1.0 - chances)):
+                reaching[branch] = reaching.get(branch, 0.0) + weight * chance
+        return found
 
     def _number(self, tuple_id: int) -> int:
         number = self._numbers.get(tuple_id)

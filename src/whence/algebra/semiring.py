@@ -17,7 +17,8 @@ Annotations are canonical: equal ones compare as equal, so that "nothing changed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from fractions import Fraction
+from typing import Protocol, TypeAlias, TypeVar
 
 from whence.errors import EvaluationError, StratificationError
 
@@ -128,13 +129,15 @@ class Boolean:
 
 BOOLEAN = Boolean()
 
+Cost: TypeAlias = int | Fraction
+
 
 class Tropical:
-    """(N ∪ {∞}, min, +, ∞, 0).
+    """(Q ∪ {∞}, min, +, ∞, 0).
 
     A sum is a choice between paths and a product joins two. Absorptive because no cost is negative: a detour never
     improves on the path it contains, so recursion ends and aggregate selection may drop the dearer row. Costs are whole
-    numbers, because sums of binary fractions depend on their order; amounts in cents are counted in cents.
+    numbers or fractions, never floats: sums of rounded numbers depend on their order.
     """
 
     name = "lowest costs"
@@ -142,10 +145,10 @@ class Tropical:
     zero = INFINITE
     one = 0
 
-    def plus(self, left: int, right: int) -> int:
+    def plus(self, left: Cost, right: Cost) -> Cost:
         return min(left, right)
 
-    def times(self, left: int, right: int) -> int:
+    def times(self, left: Cost, right: Cost) -> Cost:
         if left < 0 or right < 0:
             raise EvaluationError(
                 f"a cost is negative ({min(left, right)}), so a way around a cycle could become cheaper without end",

@@ -75,6 +75,21 @@ def leaf_order(derivations: Derivations[N], roots: Iterable[N]) -> list[N]:
     return [node for node in met if node not in derivations]
 
 
+def level_order(derivations: Derivations[N], roots: Iterable[N]) -> list[N]:
+    """Leaves as they are met level by level: with those that are about as far from the roots next to each other.
+
+    What a diagram has to keep apart between one level and the next is then no more than what joins the two, which is
+    little where derivations are like a path or a tree, however long.
+    """
+    met = dict.fromkeys(roots)
+    todo = list(met)
+    for head in todo:
+        new = [need for need in dict.fromkeys(needs(derivations, head)) if need not in met]
+        met.update(dict.fromkeys(new))
+        todo += new
+    return [node for node in todo if node not in derivations]
+
+
 def _traverse(outgoing: Mapping[N, Mapping[int, N]], starts: Iterable[N]) -> Iterator[int]:
     visited: set[N] = set()
     for start in starts:

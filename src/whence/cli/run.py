@@ -15,6 +15,7 @@ from rich.console import Console
 
 from whence.cli.reports import CsvReport, JsonReport, Report, TextReport
 from whence.errors import ParseError, UnknownNameError, WhenceError, did_you_mean
+from whence.model.program import Directive
 from whence.model.schema import Relation
 from whence.model.span import SourceText, Span
 from whence.sources.text_files import decode
@@ -158,6 +159,12 @@ def add_run(commands: Commands) -> None:
         default="table",
         help="csv and json (one object a line) give all rows, or with --changes the change feed instead",
     )
+    run.add_argument(
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="write what .output names into files below this directory, as Soufflé does with -D, and print .printsize",
+    )
     run.add_argument("--echo", action="store_true", help="show the program's text as well")
     run.set_defaults(command=run_program)
 
@@ -191,6 +198,9 @@ def run_program(options: argparse.Namespace) -> None:
     with connect() as db:
         with working(f"running {source.name}"):
             outputs = load(db, source)
+        if options.output is not None:
+            write_outputs(db, source, options.output)
+            return
         shown = _chosen(db, options.view or outputs)
         if options.format == "csv" and len(shown) != 1:
             names = ", ".join(relation.name for relation in shown) or "none"
@@ -226,12 +236,31 @@ def load(db: Database, source: SourceText) -> Sequence[str]:
     if source.name.endswith(".sql"):
         db.execute(source.text, name=source.name, directory=directory)
     else:
-        from whence.lang.datalog.parse import parse_datalog
-
         db.rules(source.text, name=source.name, directory=directory)
-        directives = parse_datalog(source.text, source.name).directives
-        outputs = [directive.relation for directive in directives if directive.kind == "output"]
+        outputs = [directive.relation for directive in _directives(source) if directive.kind == "output"]
     return outputs or [name for name in db.catalog().relations if name in db.catalog().views]
+
+
+def _directives(source: SourceText) -> Sequence[Directive]:
+    from whence.lang.datalog.parse import parse_datalog
+    from whence.lang.datalog.preprocessor import preprocessed
+
+    text = preprocessed(source.text, source.name, Path(source.name).parent)
+    return parse_datalog(text, source.name).directives
+
+
+def write_outputs(db: Database, source: SourceText, directory: Path) -> None:
+    """Write the files that a program wants written, and print the sizes that it wants printed."""
+    from whence.session.contents import in_order
+    from whence.sources.fact_output import write_output
+
+    for directive in _directives(source) if not source.name.endswith(".sql") else ():
+        relation = db.catalog().relations[directive.relation]
+        if directive.kind == "output":
+            path = write_output(directive, relation, in_order(list(db.rows(relation.name)), relation), directory)
+            sys.stderr.write(f"{relation.name}: {path}\n")
+        elif directive.kind == "printsize":
+            sys.stdout.write(f"{relation.name}\t{db.table(relation.name).num_rows}\n")
 
 
 def apply_changes(db: Database, script: SourceText, shown: Sequence[Relation], report: Report) -> None:

@@ -328,7 +328,7 @@ class DictionaryEncoding(Encoding):
 
 
 class ObjectEncoding(DictionaryEncoding):
-    """Values that only Python has: arrays."""
+    """Values that only Python has: arrays and records."""
 
     def __init__(self, kind: Type, dictionary: Dictionary) -> None:
         super().__init__(kind)
@@ -358,7 +358,7 @@ class ObjectEncoding(DictionaryEncoding):
 
         encoded = pa.array(numbers).dictionary_encode()
         different = self.decode(encoded.dictionary.to_numpy())
-        return pa.array(different, self.type.arrow()).take(encoded.indices)
+        return self.type.to_arrow(different).take(encoded.indices)
 
 
 class TextEncoding(DictionaryEncoding):

@@ -81,15 +81,29 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
                 commit = apply_statement(session, statement, Path(directory))
             return commit
 
-    def rules(self, text: str | bytes, *, name: str = "<rules>", directory: str | os.PathLike[str] = ".") -> Commit:
-        """Add a Datalog program: relations with rules become views, facts and `.input` files rows of tables."""
+    def rules(
+        self,
+        text: str | bytes,
+        *,
+        name: str = "<rules>",
+        directory: str | os.PathLike[str] = ".",
+        outside: bool = False,
+    ) -> Commit:
+        """Add a Datalog program: relations with rules become views, facts and `.input` files rows of tables.
+
+        Files are read from below `directory`, and with `outside` from elsewhere, too. Those that the text includes are
+        beside the text where `name` is the path of its file.
+        """
         from whence.lang.datalog.parse import parse_datalog
+        from whence.lang.datalog.preprocessor import preprocessed
         from whence.session.rules import apply_rules
 
         # Before the lock is taken.
-        parsed = parse_datalog(program_text(text, name), name, self._session.definitions.visible)
+        folder = Path(name).parent if Path(name).is_file() else Path(directory)
+        written = preprocessed(program_text(text, name), name, folder)
+        parsed = parse_datalog(written, name, self._session.definitions.visible)
         with self._changing() as session:
-            return apply_rules(session, parsed, Path(directory))
+            return apply_rules(session, parsed, Path(directory), outside=outside)
 
     def mappings(self, text: str | bytes, *, name: str = "<mappings>") -> Commit:
         """Add mappings between schemas, such as `bioentry(E, T, N), term(T, "gene") -> gene(E, N).`, from a text.

@@ -124,6 +124,22 @@ class WhyQuestions(ABC):
             relevant = {fact: value for fact, value in given.items() if fact[0] in tables}
             return probability(asked.cone, asked.root, relevant, self._trial(asked), _SECONDS_OF_SAMPLING)
 
+    def shapley(self, view: str, row: object) -> dict[Fact, float]:
+        """How much each base row contributes to the row being there, largest first: the share of all orders in which
+        base rows can come, one after the other, in which the row appears with this one. All shares add up to 1.
+        """
+        from whence.explain.provenance.attribution import shapley
+
+        with self._asked(view, row) as asked:
+            return shapley(asked.cone, asked.root)
+
+    def banzhaf(self, view: str, row: object) -> dict[Fact, float]:
+        """For each base row, the share of all sets of the others with which the row is there only because of it."""
+        from whence.explain.provenance.attribution import banzhaf
+
+        with self._asked(view, row) as asked:
+            return banzhaf(asked.cone, asked.root)
+
     def evaluate(
         self, view: str, semiring: str, annotations: object = None, row: object = None
     ) -> Mapping[Row, object]:

@@ -16,6 +16,7 @@ from whence.functions.elementary import ELEMENTARY
 from whence.functions.epochs import EPOCHS
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.patterns import PATTERNS
+from whence.functions.records import RECORDS
 from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
 from whence.functions.resolve import Builtin
 from whence.functions.statistics import STATISTICS
@@ -25,7 +26,7 @@ from whence.functions.tries import TRIES
 
 _FAMILIES = (
     *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, EPOCHS, LOGIC, MATHEMATICS),
-    *(PATTERNS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+    *(PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
 )
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})

@@ -194,6 +194,38 @@ def on_doubles(name: str, function: Callable[..., float], parameters: int = 1) -
     return Builtin(name, takes(*[APPROXIMATE] * parameters, returns=DOUBLE), plain(compute))
 
 
+def _resolve_exponent(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """Soufflé's `^`: a whole number to the power of another one is a whole number."""
+    if len(types) == 2 and all(map(is_integer, types)):
+        return Resolved(BIGINT, (BIGINT, BIGINT))
+    return takes(APPROXIMATE, APPROXIMATE, returns=DOUBLE)(call, types)
+
+
+def _exponent(resolved: Resolved) -> Callable[..., Any]:
+    return _whole_power if resolved.result == BIGINT else _double_power
+
+
+def _whole_power(base: int, exponent: int) -> int:
+    """Towards 0 where the exponent is negative. No power of 64 bits or more is computed to be refused."""
+    if base == 0 and exponent < 0:
+        raise EvaluationError(f"{infix(base, '^', exponent)} is not a finite number")
+    if base in (0, 1, -1):
+        return 1 if exponent % 2 == 0 and (base or not exponent) else base
+    if exponent < 0:
+        return 0
+    result = int(base**exponent) if exponent < 64 else 2**64
+    if result not in BIGINT.limits:
+        raise misfit(infix(base, "^", exponent), BIGINT)
+    return result
+
+
+def _double_power(base: float, exponent: float) -> float:
+    try:
+        return finite(math.pow(base, exponent), lambda: infix(base, "^", exponent))
+    except (ValueError, OverflowError):
+        raise EvaluationError(f"{infix(base, '^', exponent)} is not a finite DOUBLE") from None
+
+
 def _written(name: str, values: tuple[float, ...]) -> str:
     return f"{name}({', '.join(map(shown, values))})"
 
@@ -212,4 +244,5 @@ MATHEMATICS = (
     on_doubles("sqrt", math.sqrt),
     on_doubles("exp", math.exp),
     on_doubles("power", math.pow, 2),
+    Builtin("**", _resolve_exponent, _exponent),
 )

@@ -110,7 +110,7 @@ def contents_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
         return _arrow_table(relation, counts.arrow(is_sorted=True))
     order = row_order(relation)
     there = sorted(((row, count) for row, count in counts.items() if count > 0), key=lambda found: order(found[0]))
-    return _row_table(arrow_schema(relation), [row for row, count in there for _ in range(count)])
+    return _row_table(arrow_schema(relation), relation, [row for row, count in there for _ in range(count)])
 
 
 def any_order_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
@@ -119,11 +119,11 @@ def any_order_table(relation: Relation, counts: Mapping[Row, int]) -> pa.Table:
         return _arrow_table(relation, counts.arrow(is_sorted=False))
     if not isinstance(counts, Columnar):
         return contents_table(relation, counts)
-    return _column_table(arrow_schema(relation), counts.columns())
+    return _column_table(arrow_schema(relation), relation, counts.columns())
 
 
 def changes_table(relation: Relation, changes: Iterable[Change]) -> pa.Table:
-    return _row_table(changes_schema(relation), [(*row, *stamp) for row, *stamp in changes])
+    return _row_table(changes_schema(relation), relation, [(*row, *stamp) for row, *stamp in changes])
 
 
 def changes_schema(relation: Relation) -> pa.Schema:
@@ -153,12 +153,15 @@ def _arrow_table(relation: Relation, arrays: Sequence[pa.Array]) -> pa.Table:
     return pa.Table.from_arrays(list(arrays), schema=arrow_schema(relation))
 
 
-def _row_table(schema: pa.Schema, rows: list[tuple[object, ...]]) -> pa.Table:
-    return _column_table(schema, [[row[at] for row in rows] for at in range(len(schema))])
+def _row_table(schema: pa.Schema, relation: Relation, rows: list[tuple[object, ...]]) -> pa.Table:
+    return _column_table(schema, relation, [[row[at] for row in rows] for at in range(len(schema))])
 
 
-def _column_table(schema: pa.Schema, columns: Sequence[Sequence[object]]) -> pa.Table:
+def _column_table(schema: pa.Schema, relation: Relation, columns: Sequence[Sequence[object]]) -> pa.Table:
+    """The columns of a relation, and those that the schema has after them."""
     import pyarrow as pa
 
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    arrays = [column.type.to_arrow(values) for column, values in zip(relation.columns, columns, strict=False)]
+    more = zip(columns[relation.arity :], list(schema)[relation.arity :], strict=True)
+    arrays += [pa.array(values, field.type) for values, field in more]
     return pa.Table.from_arrays(arrays, schema=schema)

@@ -41,5 +41,5 @@ def _altered(rows: pa.Table, relation: Relation, columns: tuple[AlteredColumn, .
         if each.source is not None:
             arrays.append(rows.column(each.source))
         else:
-            arrays.append(pa.array([each.default] * len(rows), each.column.type.arrow()))
+            arrays.append(each.column.type.to_arrow([each.default] * len(rows)))
     return pa.Table.from_arrays(arrays, names=list(relation.column_names))

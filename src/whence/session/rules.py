@@ -19,7 +19,7 @@ from whence.session.session import Session
 from whence.sources.source import input_source, read_rows, read_source
 
 
-def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
+def apply_rules(session: Session, program: Program, directory: Path, *, outside: bool = False) -> Commit:
     """Add the program to what is there."""
     if program == Program():
         raise ParseError("the program is empty")
@@ -36,11 +36,16 @@ def apply_rules(session: Session, program: Program, directory: Path) -> Commit:
     draft = session.draft()
     for name, rows in _rows(analysis, facts, before).items():
         draft.table(analysis.relations[name]).insert(read_rows(rows, analysis.relations[name]))
+    notices: list[str] = []
     for directive in program.directives:
         if directive.kind == "input":
             relation = _input_relation(directive, after)
-            draft.table(relation).insert(read_source(input_source(directive, relation, directory), relation))
-    return session.define(after, draft, notices=program.notices)
+            source = input_source(directive, relation, directory, outside=outside)
+            if source is None:
+                notices.append(f"there is no file for {relation.name!r}, which is empty")
+            else:
+                draft.table(relation).insert(read_source(source, relation))
+    return session.define(after, draft, notices=(*program.notices, *notices))
 
 
 def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:

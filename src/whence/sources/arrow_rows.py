@@ -49,7 +49,7 @@ def listed_rows(rows: Sequence[Sequence[Any]], relation: Relation) -> ArrowRows 
                 # Arrow sees whether they are in range.
                 arrays.append(pa.array(values))
             else:
-                arrays.append(pa.array(column_reader(column)(values), column.type.arrow()))
+                arrays.append(column.type.to_arrow(column_reader(column)(values)))
         except (DataError, pa.ArrowException, ValueError, TypeError, OverflowError):
             return None
     table = pa.Table.from_arrays(arrays, relation.column_names)

@@ -38,6 +38,8 @@ PROPERTY = "source"
 # Of `.input`: `header` is ours, the others are Soufflé's.
 PARAMETERS = ("IO", "filename", "delimiter", "header", "headers", "rfc4180")
 TRUTHS = {"true": True, "false": False}
+# Said of the input of relations that have rules as well; nobody writes it.
+OPTIONAL = "$optional"
 
 
 def read_source(source: Source, relation: Relation) -> list[Row]:
@@ -64,8 +66,10 @@ def table_source(relation: Relation, directory: Path) -> Source | None:
     return FILES.get(path.suffix.lower(), CsvFile)(path)
 
 
-def input_source(directive: Directive, relation: Relation, directory: Path) -> Source:
-    """The file that an `.input` names.
+def input_source(directive: Directive, relation: Relation, directory: Path, *, outside: bool) -> Source | None:
+    """The file that an `.input` names, below the directory unless others are allowed.
+
+    None where the file is not there and need not be, since the relation has rows from its rules.
 
     As in Soufflé, the file is `<relation>.facts`, separated by tabs, without a header, unless the directive says
     otherwise. With `header` it is CSV as tables in SQL read it: a `.csv` file is separated by commas, fields may be
@@ -73,7 +77,7 @@ def input_source(directive: Directive, relation: Relation, directory: Path) -> S
     """
     given = {name.lower(): value for name, value in directive.parameters}
     for name, value in directive.parameters:
-        if name.lower() not in map(str.lower, PARAMETERS):
+        if name.lower() not in (*map(str.lower, PARAMETERS), OPTIONAL):
             raise UnsupportedError(
                 f".input has no parameter {name!r}",
                 span=directive.span,
@@ -81,7 +85,9 @@ def input_source(directive: Directive, relation: Relation, directory: Path) -> S
             )
         if name.lower() == "io" and value != "file":
             raise UnsupportedError(f".input reads files only, not IO={value}", span=directive.span)
-    path = directory / given.get("filename", f"{relation.name}.facts")
+    path = file_below(directory, given.get("filename", f"{relation.name}.facts"), directive, outside=outside)
+    if _is_true(given.get(OPTIONAL)) and not path.exists():
+        return None
     if path.suffix.lower() in FILES:
         if given.keys() - {"io", "filename"}:
             raise UnsupportedError(f"of a {path.suffix} file .input takes only the name", span=directive.span)
@@ -96,6 +102,24 @@ def input_source(directive: Directive, relation: Relation, directory: Path) -> S
     if header:
         return CsvFile(path, delimiter=delimiter)
     return FactsFile(path, delimiter=delimiter, quoted=quoted, skip_header=skip_header)
+
+
+def file_below(directory: Path, name: str, directive: Directive, *, outside: bool) -> Path:
+    """A file that a program reads or writes; raises where it must not."""
+    path = directory / name
+    if not outside and not path.resolve().is_relative_to(directory.resolve()):
+        raise UnsupportedError(
+            f"{name} is not below {directory}, where files of this program are",
+            span=directive.span,
+            hint="db.rules(..., outside=True) allows other places",
+        )
+    if path.exists() and not path.is_file():
+        raise UnsupportedError(f"{path} is a directory or a device, and no file", span=directive.span)
+    return path
+
+
+def _is_true(value: str | None) -> bool:
+    return value == "true"
 
 
 def _truth(directive: Directive, given: Mapping[str, str], name: str) -> bool:

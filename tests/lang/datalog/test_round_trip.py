@@ -38,7 +38,9 @@ NAMES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=4),
 )
 FUNCTIONS = st.one_of(
-    st.sampled_from(["+", "-", "*", "/", "%", "power", "and", "or", "not", "<=>", "div", "if", "in", "isnull", "like"]),
+    st.sampled_from(
+        ["+", "-", "*", "/", "%", "power", "**", "and", "or", "not", "<=>", "div", "if", "in", "isnull", "like"]
+    ),
     st.sampled_from(["concat", "contains", "array", "min", "cat", "match", "substring", "f", "F", "as", "null", "="]),
     st.sampled_from(COMPARISONS),
     NAMES,

@@ -47,7 +47,8 @@ def rows_to_arrow(rows: Sequence[Row], relation: Relation) -> pa.Table:
         for name, column in zip(column_names(relation.arity), relation.columns, strict=True)
     ]
     columns = zip(*rows, strict=True) if rows else [()] * relation.arity
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, fields, strict=True)]
+    kinds = (column.type for column in relation.columns)
+    arrays = [kind.to_arrow(values) for values, kind in zip(columns, kinds, strict=True)]
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -77,7 +78,7 @@ def columns_from_arrow(table: pa.Table, relation: Relation) -> list[list[Value]]
 
 
 def values_to_arrow(values: Sequence[Value], kind: Type) -> pa.Array:
-    return pa.array(values, kind.arrow())
+    return kind.to_arrow(values)
 
 
 def values_from_arrow(array: pa.Array | pa.ChunkedArray, kind: Type) -> list[Value]:

@@ -94,7 +94,22 @@ class RowHistory:
     def came(self) -> bool:
         return self.after > self.before
 
+    @property
+    def updates(self) -> Mapping[Fact, Fact]:
+        """Those of the causes that are one step: a row with a key went, and another one with the same key came."""
+        came: dict[tuple[str, object], Fact] = {}
+        went: dict[tuple[str, object], Fact] = {}
+        for name, row in ordered(self.causes, self.relations):
+            key = key_of(self.relations[name]) if name in self.relations else None
+            if key is not None:
+                (came if self.causes[name, row] > 0 else went)[name, key(row)] = (name, row)
+        return {fact: came[at] for at, fact in went.items() if at in came}
+
     def json(self) -> dict[str, object]:
+        updates = [
+            {"relation": old[0], "before": json_row(old[1]), "after": json_row(new[1])}
+            for old, new in self.updates.items()
+        ]
         causes = [
             {"relation": name, "row": json_row(row), "count": self.causes[name, row]}
             for name, row in ordered(self.causes, self.relations)
@@ -107,6 +122,7 @@ class RowHistory:
             "before": self.before,
             "after": self.after,
             "causes": causes,
+            "updates": updates,
             "exact": self.exact,
             "proof": self.proof,
         }
@@ -125,9 +141,15 @@ class RowHistory:
             yield "with the definition of the view: no table changed"
         elif not self.exact:
             yield "one of these changes did it, or several together"
-        elif len(self.causes) > 1:
+        elif len(self.causes) - len(self.updates) > 1:
             yield "because of all of these changes"
+        updates = self.updates
+        for old, new in updates.items():
+            yield f"  ~ {fact_text(*old)} became {fact_text(*new)}"
+        paired = {*updates, *updates.values()}
         for name, row in ordered(self.causes, self.relations):
+            if (name, row) in paired:
+                continue
             count = self.causes[name, row]
             copies = f" x {abs(count)}" if abs(count) > 1 else ""
             yield f"  {'+' if count > 0 else '-'} {fact_text(name, row)}{copies}"

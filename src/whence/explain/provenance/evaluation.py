@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from whence.algebra.derivations import components, cycle, evaluate, needs
 from whence.algebra.provenance import How, Lineage, Polynomial, Supports, Why
-from whence.algebra.semiring import BOOLEAN, COUNTS, LEVELS, TROPICAL, VITERBI, Security, Semiring
+from whence.algebra.semiring import BOOLEAN, COUNTS, LEVELS, TROPICAL, VITERBI, Cost, Security, Semiring
 from whence.errors import DataError, StratificationError, UnsupportedError, did_you_mean, shown
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact, facts_of
@@ -38,7 +41,7 @@ def kind_named(name: object) -> SemiringChoice:
         "how": lambda: SemiringChoice(how := How(), lambda fact, _: how.variable(fact), shown=_Named, is_counting=True),
         "lineage": lambda: SemiringChoice(lineage := Lineage(), lambda fact, _: lineage.variable(fact)),
         "posbool": lambda: SemiringChoice(posbool := Supports[Fact](), lambda fact, _: posbool.variable(fact)),
-        "tropical": lambda: SemiringChoice(TROPICAL, lambda *_: 1, _cost),
+        "tropical": lambda: SemiringChoice(TROPICAL, lambda *_: 1, _cost, shown=_shown_cost),
         "viterbi": lambda: SemiringChoice(VITERBI, lambda *_: 1.0, chance),
         "security": lambda: SemiringChoice(
             security := Security(), lambda *_: 0, _level, shown=lambda n: security.levels[n]
@@ -140,13 +143,18 @@ def _count(value: object) -> int:
     return value
 
 
-def _cost(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise DataError(
-            f"a cost is a whole number of zero or more, not {shown(value)}",
-            hint="give costs in a smaller unit to have them whole",
-        )
-    return value
+def _cost(value: object) -> Cost:
+    """Whole, or a fraction: a float stands for the number that it is written as."""
+    if isinstance(value, int | float | Decimal | Fraction) and not isinstance(value, bool):
+        with suppress(ValueError, OverflowError):
+            cost = value if isinstance(value, int) else Fraction(str(value) if isinstance(value, float) else value)
+            if cost >= 0:
+                return cost
+    raise DataError(f"a cost is a number of zero or more, not {shown(value)}")
+
+
+def _shown_cost(value: Cost) -> int | float:
+    return value if isinstance(value, int) else float(value)
 
 
 def chance(value: object) -> float:

@@ -9,19 +9,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from whence.algebra.derivations import evaluate
-from whence.algebra.diagrams import Bdd, Diagram
-from whence.algebra.variable_order import leaf_order
 from whence.deadline import end_of_search
 from whence.errors import UnsupportedError
 from whence.explain.proofs.reasons import Fact
-from whence.explain.provenance.cone import AbsentRow, Cone, Node, derived
+from whence.explain.provenance.cone import Cone, derived
+from whence.explain.provenance.row_diagram import row_diagram
 
 # Whether the row is there when some base rows are gone.
 Trial = Callable[[Collection[Fact]], bool]
 
-# How many diagram nodes exactness is worth.
-_MOST_NODES = 1 << 17
 # With so few uncertain rows, all their worlds are looked at.
 _FEW = 10
 _SAMPLES = 20_000
@@ -71,21 +67,8 @@ def _exact(value: float) -> Probability:
 
 
 def _by_diagram(cone: Cone, root: Fact, chances: Mapping[Fact, float]) -> float:
-    derivations: dict[Node, list[tuple[Node, ...]]] = cone.derivations
-    numbers = {leaf: number for number, leaf in enumerate(leaf_order(derivations, [root]))}
-    bdd = Bdd(numbers.values(), most_nodes=_MOST_NODES)
-
-    def annotation(leaf: Node) -> Diagram:
-        if isinstance(leaf, AbsentRow):
-            return bdd.one
-        chance = chances.get(leaf, 1.0)  # type: ignore[arg-type]
-        if chance in (0.0, 1.0):
-            return bdd.one if chance else bdd.zero
-        return bdd.variable(numbers[leaf])
-
-    found = evaluate(derivations, bdd, annotation, [root])[root]
-    of_numbers = {numbers[fact]: chance for fact, chance in chances.items() if fact in numbers}
-    return bdd.probability(found, of_numbers)
+    bdd, found, numbers = row_diagram(cone, root, chances)
+    return bdd.probability(found, {numbers[fact]: chance for fact, chance in chances.items() if fact in numbers})
 
 
 def _by_worlds(uncertain: Mapping[Fact, float], trial: Trial, never: Collection[Fact]) -> float:

@@ -7,11 +7,14 @@ only says how Soufflé stores or evaluates a relation is left aside, with a noti
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from whence.errors import TypeMismatchError
 from whence.lang.datalog import syntax
+from whence.lang.datalog.choice import with_choices
 from whence.lang.datalog.literals import Places
+from whence.lang.datalog.subsumption import subsumed_relations, with_subsumption
 from whence.model.program import Directive, Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
@@ -35,7 +38,9 @@ def with_souffle_words(program: Program, statements: Sequence[syntax.Statement],
                 elif qualifier.word == "eqrel":
                     rules += _equivalence(name, len(each.columns), places.span(qualifier))
     made = replace(program, rules=tuple(rules), directives=tuple(directives), notices=tuple(notices))
-    return _with_inputs(made)
+    chosen = {places.name(name) for each in declarations if each.choices for name in each.names}
+    subsumed = subsumed_relations(statements, places)
+    return with_choices(with_subsumption(_with_inputs(made, chosen | subsumed)), declarations, places)
 
 
 def _notices(statements: Sequence[syntax.Statement]) -> Iterator[str]:
@@ -62,9 +67,9 @@ def _equivalence(name: str, arity: int, span: Span) -> list[Rule]:
     ]
 
 
-def _with_inputs(program: Program) -> Program:
-    """With a table for the rows that a relation with rules reads from a file."""
-    ruled = {rule.head.relation for rule in program.rules if not rule.is_fact}
+def _with_inputs(program: Program, selected: AbstractSet[str]) -> Program:
+    """With a table for the rows that a relation with rules, or with rows that are selected, reads from a file."""
+    ruled = {rule.head.relation for rule in program.rules if not rule.is_fact} | selected
     declared = {relation.name: relation for relation in program.relations}
     taken = {*declared, *ruled}
     relations, rules, directives = list(program.relations), list(program.rules), []
@@ -79,7 +84,7 @@ def _with_inputs(program: Program) -> Program:
         relations.append(table)
         rules.append(Rule(Atom(name, terms), (Atom(table.name, terms),), span=directive.span))
         given = dict(directive.parameters)
-        parameters = tuple(({"filename": f"{name}.facts"} | given).items())
+        parameters = tuple(({"filename": f"{name}.facts", "$optional": "true"} | given).items())
         directives.append(replace(directive, relation=table.name, parameters=parameters))
         notices.append(f"what {name!r} reads from its file is in the table {table.name!r}, since it has rules as well")
     return replace(

@@ -18,6 +18,7 @@ from typing import TypeAlias
 
 from whence.errors import ParseError, UnsafeRuleError, UnsupportedError
 from whence.lang.datalog.literals import EXPANSION_LIMIT
+from whence.lang.datalog.ranges import range_rules
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms, literal_variables
 from whence.model.schema import AUXILIARY_MARK, owner
 from whence.model.span import Span
@@ -44,7 +45,27 @@ class NegatedGroup:
     span: Span = field(compare=False)
 
 
-Piece: TypeAlias = Literal | BodyAggregate | NegatedGroup
+@dataclass(frozen=True, slots=True)
+class RangePiece:
+    """`result = range(start, end, step)`, for each of the values in turn."""
+
+    result: Variable
+    start: Term
+    end: Term
+    step: Term
+    span: Span = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedAtom:
+    """An atom with what holds of the fields of its records: a relation of their values, to be joined with by those."""
+
+    terms: tuple[Variable, ...]
+    pieces: Pieces
+    span: Span = field(compare=False)
+
+
+Piece: TypeAlias = Literal | BodyAggregate | NegatedGroup | RangePiece | OpenedAtom
 Pieces: TypeAlias = tuple[Piece, ...]
 # What `;` separates.
 Alternatives: TypeAlias = tuple[Pieces, ...]
@@ -61,6 +82,8 @@ class Auxiliaries:
         self._numbers: dict[str, int] = {}
         self._made: dict[tuple[str, tuple[Term, ...], Alternatives], str] = {}
         self._rules: list[Rule] = []
+        # The relation that has the values of ranges with the bounds of another.
+        self._ranges: dict[str, str] = {}
 
     def take_rules(self) -> list[Rule]:
         """The rules made since the last time. A relation's rules come after those of the relations it needs."""
@@ -69,6 +92,7 @@ class Auxiliaries:
 
     def add(self, head: Atom, pieces: Pieces, sign: int, span: Span | None) -> None:
         """Adds the rules that `head :- pieces` stands for."""
+        pieces = self._with_relations(owner(head.relation), pieces)
         _check_head(head, pieces)
         todo, done = [pieces], list[Rule]()
         while todo:
@@ -88,11 +112,30 @@ class Auxiliaries:
                 )
         self._rules.extend(done)
 
+    def _with_relations(self, view: str, pieces: Pieces) -> Pieces:
+        """With relations that hold the values of ranges, and of the fields of records."""
+        for at, piece in enumerate(pieces):
+            if isinstance(piece, OpenedAtom):
+                opened = self._define(view, "fields", piece.terms, (piece.pieces,), piece.span)
+                pieces = (*pieces[:at], opened, *pieces[at + 1 :])
+            if isinstance(piece, RangePiece):
+                terms = (piece.start, piece.end, piece.step)
+                needed = {each.name for term in terms for each in variables(term)}
+                rest = (*pieces[:at], *pieces[at + 1 :])
+                values = binders(self._with_relations(view, rest), needed) if needed else ()
+                bounds = self._define(view, "bounds", terms, (values,), piece.span)
+                if bounds.relation not in self._ranges:
+                    name = self._ranges[bounds.relation] = self._name(view, "range")
+                    self._rules += range_rules(name, self._name(view, "coarse"), bounds.relation, piece.span)
+                atom = Atom(self._ranges[bounds.relation], (*terms, Wildcard(), piece.result), span=piece.span)
+                pieces = (*pieces[:at], atom, *pieces[at + 1 :])
+        return pieces
+
     def _literals(self, view: str, pieces: Pieces) -> tuple[Literal, ...]:
         return tuple(
             self._negated(view, pieces, piece) if isinstance(piece, NegatedGroup) else piece
             for piece in pieces
-            if not isinstance(piece, BodyAggregate)
+            if not isinstance(piece, BodyAggregate | RangePiece | OpenedAtom)
         )
 
     def _negated(self, view: str, pieces: Pieces, group: NegatedGroup) -> Negation:
@@ -196,7 +239,9 @@ def _check_head(head: Atom, pieces: Pieces) -> None:
 
 
 def _finished(pieces: Pieces) -> Pieces:
-    return tuple(piece for piece in pieces if not isinstance(piece, BodyAggregate | NegatedGroup))
+    return tuple(
+        piece for piece in pieces if not isinstance(piece, BodyAggregate | NegatedGroup | RangePiece | OpenedAtom)
+    )
 
 
 def _next_aggregate(pieces: Pieces) -> BodyAggregate | None:
@@ -241,6 +286,11 @@ def variables_of(pieces: Iterable[Piece]) -> Iterator[Variable]:
                 yield from (each for alternative in alternatives for each in variables_of(alternative))
             case NegatedGroup(alternatives=alternatives):
                 yield from (each for alternative in alternatives for each in variables_of(alternative))
+            case OpenedAtom(terms=terms):
+                yield from terms
+            case RangePiece():
+                yield piece.result
+                yield from (each for term in (piece.start, piece.end, piece.step) for each in variables(term))
             case _:
                 yield from literal_variables(piece)
 
@@ -249,7 +299,8 @@ def bound_by(pieces: Iterable[Piece]) -> set[str]:
     """The variables that positive atoms, aggregates and equations give a value to."""
     pieces = tuple(pieces)
     bound = {name for piece in pieces if isinstance(piece, Atom) for name in _gives(piece)}
-    bound |= {piece.result.name for piece in pieces if isinstance(piece, BodyAggregate)}
+    bound |= {piece.result.name for piece in pieces if isinstance(piece, BodyAggregate | RangePiece)}
+    bound |= {term.name for piece in pieces if isinstance(piece, OpenedAtom) for term in piece.terms}
     equations = [piece for piece in pieces if isinstance(piece, Comparison) and piece.op == "="]
     growing = True
     while growing:

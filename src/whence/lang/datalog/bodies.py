@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import reduce
 
 from lark import Token
@@ -111,6 +112,12 @@ class Bodies:
         match node:
             case syntax.CallNode() if self._is_atom(node):
                 literal = self._atom(node, nesting)
+            case syntax.ComparisonNode(left=syntax.CallNode() as left, right=syntax.CallNode() as right) if (
+                str(left.name) == str(right.name) == "ord" and len(left.arguments) == len(right.arguments) == 1
+            ):
+                # Soufflé's order of values is its own; ours is that of the values.
+                inner = replace(node, left=left.arguments[0], right=right.arguments[0])
+                return self._plain(inner, nesting)
             case syntax.ComparisonNode(left=left, op=op, right=right):
                 equated = self._equated_aggregate(node, nesting)
                 if equated:
@@ -125,7 +132,7 @@ class Bodies:
         """`n = count : { ... }` needs no variable beside n."""
         for side, other in ((node.left, node.right), (node.right, node.left)):
             if node.op == "=" and isinstance(side, syntax.AggregateNode) and isinstance(other, Token):
-                result = self.terms.term(other, nesting)
+                result = self.terms.fresh_variable(other) if other == "_" else self.terms.term(other, nesting)
                 if isinstance(result, Variable):
                     self.terms.aggregate(side, result, nesting)
                     return self.terms.take_aggregates()
@@ -140,6 +147,8 @@ class Bodies:
     def _is_atom(self, node: syntax.CallNode) -> bool:
         """Known relations come first, then functions; what is neither may be a relation of the database."""
         name = str(node.name)
+        if name.startswith("$"):
+            return False
         if is_quoted(node.name) or name in self._relations or name in self._elsewhere:
             return True
         return not any(name.lower() in functions for functions in (BUILTINS, INTRINSICS, REFUSED))
@@ -153,8 +162,8 @@ class Bodies:
                 nesting = deeper(nesting, span)
                 # Not (a or b) is not a, and not b.
                 return self._product((self._negated_conjunction(each, nesting) for each in formula), span)
-            case syntax.NegationNode():
-                raise ParseError("this is negated twice", span=span, hint="leave out both negations")
+            case syntax.NegationNode(operand=operand):
+                return self._literal(operand, deeper(nesting, span), grouped=True)
         (*aggregates, literal) = self._plain(node, nesting)
         match literal:
             case Atom():

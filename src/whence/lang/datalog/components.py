@@ -24,6 +24,7 @@ class _Scope:
     """What names mean inside an instance: relations, types and instances by their full names, and components."""
 
     names: Mapping[str, str]
+    types: Mapping[str, str]
     components: Mapping[str, syntax.Component]
 
 
@@ -31,7 +32,7 @@ def without_components(statements: Sequence[syntax.Statement], places: Places) -
     found = _components(statements, places, {})
     if not found and not any(isinstance(each, syntax.Instance) for each in statements):
         return list(statements)
-    return list(_Expansion(places).of(statements, "", _Scope({}, found), 0))
+    return list(_Expansion(places).of(statements, "", _Scope({}, {}, found), 0))
 
 
 def _components(
@@ -51,35 +52,41 @@ class _Expansion:
         """The statements of an instance whose names begin with `prefix`."""
         inside = _Scope(
             {**scope.names, **{name: f"{prefix}{name}" for name in self._declared(statements)}},
+            {**scope.types, **{name: f"{prefix}{name}" for name in self._declared_types(statements)}},
             _components(statements, self._places, scope.components),
         )
         for each in statements:
             if isinstance(each, syntax.Instance):
                 yield from self._instance(each, prefix, inside, nesting)
             elif not isinstance(each, syntax.Component | syntax.Override):
-                yield _renamed(each, inside.names, self._places)
+                yield _renamed(each, inside, self._places)
 
     def _declared(self, statements: Sequence[syntax.Statement]) -> Iterator[str]:
         for each in statements:
             match each:
                 case syntax.Declaration():
                     yield from map(self._places.name, each.names)
-                case syntax.Alias() | syntax.Instance():
+                case syntax.Instance():
                     yield self._places.name(each.name)
+
+    def _declared_types(self, statements: Sequence[syntax.Statement]) -> Iterator[str]:
+        for each in statements:
+            if isinstance(each, syntax.Alias | syntax.Instance):
+                yield self._places.name(each.name)
 
     def _instance(
         self, instance: syntax.Instance, prefix: str, scope: _Scope, nesting: int
     ) -> Iterator[syntax.Statement]:
         if nesting > DEEPEST:
             raise ParseError("this component is made of itself", span=self._places.span(instance))
-        statements, names = self._body(instance.component, scope, nesting)
-        inner = _Scope({**scope.names, **names}, scope.components)
+        statements, names, types = self._body(instance.component, scope, nesting)
+        inner = _Scope({**scope.names, **names}, {**scope.types, **types}, scope.components)
         yield from self.of(statements, f"{prefix}{self._places.name(instance.name)}.", inner, nesting + 1)
 
     def _body(
         self, kind: syntax.ComponentType, scope: _Scope, nesting: int
-    ) -> tuple[list[syntax.Statement], dict[str, str]]:
-        """The statements of a component, its bases' first, and what its parameters stand for."""
+    ) -> tuple[list[syntax.Statement], dict[str, str], dict[str, str]]:
+        """The statements of a component, its bases' first, and what its parameters are as components and as types."""
         name = self._places.name(kind.name)
         name = scope.names.get(name, name)
         found = scope.components.get(name)
@@ -97,14 +104,15 @@ class _Expansion:
             )
         given = [self._places.name(each.name) for each in kind.types]
         names = {each: scope.names.get(value, value) for each, value in zip(parameters, given, strict=True)}
-        inner = _Scope({**scope.names, **names}, scope.components)
+        types = {each: scope.types.get(value, value) for each, value in zip(parameters, given, strict=True)}
+        inner = _Scope({**scope.names, **names}, {**scope.types, **types}, scope.components)
         overridden = {self._places.name(each.name) for each in found.statements if isinstance(each, syntax.Override)}
         statements: list[syntax.Statement] = []
         for base in found.bases:
-            inherited, more = self._body(base, inner, nesting + 1)
-            names = {**more, **names}
+            inherited, more, more_types = self._body(base, inner, nesting + 1)
+            names, types = {**more, **names}, {**more_types, **types}
             statements += [each for each in inherited if not self._defines(each, overridden)]
-        return [*statements, *found.statements], names
+        return [*statements, *found.statements], names, types
 
     def _defines(self, statement: syntax.Statement, relations: set[str]) -> bool:
         return isinstance(statement, syntax.Clause) and any(
@@ -112,24 +120,26 @@ class _Expansion:
         )
 
 
-def _renamed(node: Any, names: Mapping[str, str], places: Places) -> Any:
+def _renamed(node: Any, scope: _Scope, places: Places) -> Any:
     """The statement with full names for relations and types. Variables stay as they are."""
     match node:
         case list():
-            return [_renamed(each, names, places) for each in node]
+            return [_renamed(each, scope, places) for each in node]
         case tuple():
-            return tuple(_renamed(each, names, places) for each in node)
+            return tuple(_renamed(each, scope, places) for each in node)
         case Token():
             return node
     if not is_dataclass(node) or isinstance(node, type):
         return node
-    changed = {field.name: _renamed(getattr(node, field.name), names, places) for field in fields(node)}
+    changed = {field.name: _renamed(getattr(node, field.name), scope, places) for field in fields(node)}
     copied = replace(node, **changed)
     match copied:
-        case syntax.CallNode() | syntax.HeadNode() | syntax.TypeName() | syntax.Alias() | syntax.Target():
-            copied.name = _full(copied.name, names, places)
+        case syntax.CallNode() | syntax.HeadNode() | syntax.Target():
+            copied.name = _full(copied.name, scope.names, places)
+        case syntax.TypeName() | syntax.Alias():
+            copied.name = _full(copied.name, scope.types, places)
         case syntax.Declaration():
-            copied.names = [_full(name, names, places) for name in copied.names]
+            copied.names = [_full(name, scope.names, places) for name in copied.names]
     return copied
 
 

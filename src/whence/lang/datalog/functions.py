@@ -19,6 +19,8 @@ class Operator:
     function: str
     strength: int
     right: bool = False
+    # What it means, where that is no function of its name.
+    meaning: Callable[[Term, Term, Span | None], Term] | None = None
 
 
 OR = Operator("or", 1)
@@ -26,22 +28,54 @@ AND = Operator("and", 2)
 NOT = Operator("not", 3)
 # A comparison stands between two sums: `a < b < c` is no term.
 COMPARING = 4
-MINUS = Operator("-", 11)
+MINUS = Operator("-", 14)
+
+
+def _truth(term: Term) -> Term:
+    """Any number but 0 is true."""
+    return Call("!=", (term, Constant(0, INT, span=term.span)), span=term.span)
+
+
+def _number(condition: Term) -> Term:
+    one, zero = (Constant(value, INT, span=condition.span) for value in (1, 0))
+    return Call("if", (condition, one, zero), span=condition.span)
+
+
+def _logical(function: str) -> Callable[[Term, Term, Span | None], Term]:
+    return lambda left, right, span: _number(Call(function, (_truth(left), _truth(right)), span=span))
+
+
+def _sum(left: Term, right: Term, span: Span | None) -> Term:
+    """Soufflé adds texts as well, which is seen where one of them is written there, or made there."""
+    return Call("concat" if is_text(left) or is_text(right) else "+", (left, right), span=span)
+
+
+def is_text(term: Term) -> bool:
+    match term:
+        case Constant(type=kind) | Cast(type=kind):
+            return kind == STRING
+        case Call(function="concat" | "substring"):
+            return True
+    return False
+
 
 CONNECTIVES: Mapping[str, Operator] = {"or": OR, "and": AND}
 ARITHMETIC: Mapping[str, Operator] = {
-    "bor": Operator("|", 5),
-    "bxor": Operator("^", 6),
-    "band": Operator("&", 7),
-    "bshl": Operator("shiftleft", 8),
-    "bshr": Operator("shiftright", 8),
-    "bshru": Operator("shiftrightunsigned", 8),
-    "+": Operator("+", 9),
-    "-": Operator("-", 9),
-    "*": Operator("*", 10),
-    "/": Operator("quotient", 10),
-    "%": Operator("%", 10),
-    "^": Operator("power", 12, right=True),
+    "lor": Operator("lor", 5, meaning=_logical("or")),
+    "lxor": Operator("lxor", 6, meaning=_logical("!=")),
+    "land": Operator("land", 7, meaning=_logical("and")),
+    "bor": Operator("|", 8),
+    "bxor": Operator("^", 9),
+    "band": Operator("&", 10),
+    "bshl": Operator("shiftleft", 11),
+    "bshr": Operator("shiftright", 11),
+    "bshru": Operator("shiftrightunsigned", 11),
+    "+": Operator("+", 12, meaning=_sum),
+    "-": Operator("-", 12),
+    "*": Operator("*", 13),
+    "/": Operator("quotient", 13),
+    "%": Operator("%", 13),
+    "^": Operator("**", 15, right=True),
 }
 # How each function is written between its arguments.
 INFIX: Mapping[str, tuple[str, Operator]] = {
@@ -51,9 +85,23 @@ INFIX: Mapping[str, tuple[str, Operator]] = {
 
 @dataclass(frozen=True, slots=True)
 class Minus:
-    """A minus before an operand."""
+    """A sign before an operand: a minus, or Soufflé's words for the complement of bits and of truth."""
 
     span: Span
+    word: str = "-"
+
+    def of(self, term: Term, span: Span | None) -> Term:
+        if self.word == "lnot":
+            return _number(Call("=", (term, Constant(0, INT, span=term.span)), span=span))
+        match term:
+            case Constant(type=Type(name="BIGINT"), value=int(value)) if self.word == "bnot" and value in INT.limits:
+                # Any other number that is as small is an INT.
+                raise UnsupportedError(
+                    "the complement of an unsigned number depends on how many bits it has",
+                    span=span,
+                    hint="whence has no unsigned numbers of a size; leave out the u, or subtract from the largest one",
+                )
+        return Call("~" if self.word == "bnot" else "-", (term,), span=span)
 
 
 def arrange(parts: Sequence[Term | Operator | Minus]) -> Term:
@@ -65,10 +113,14 @@ def arrange(parts: Sequence[Term | Operator | Minus]) -> Term:
         operator = waiting.pop()
         right = operands.pop()
         if isinstance(operator, Minus):
-            operands.append(Call("-", (right,), span=_spanning(operator.span, right.span)))
+            operands.append(operator.of(right, _spanning(operator.span, right.span)))
         else:
             left = operands.pop()
-            operands.append(Call(operator.function, (left, right), span=_spanning(left.span, right.span)))
+            span = _spanning(left.span, right.span)
+            if operator.meaning is not None:
+                operands.append(operator.meaning(left, right, span))
+            else:
+                operands.append(Call(operator.function, (left, right), span=span))
 
     for part in parts:
         if isinstance(part, Operator):
@@ -180,12 +232,11 @@ INTRINSICS: dict[str, tuple[int | None, Meaning]] = {
     "to_float": (1, _cast(DOUBLE)),
     "contains": (2, _contains),
     "match": (2, _match),
-    "bnot": (1, _renamed("~")),
 }
 
 REFUSED = {
-    "ord": "its number depends on the order in which values were first seen",
-    "range": "it yields several values; write a relation that holds them",
+    "ord": "its number depends on the order in which values were first seen; two can be compared: ord(x) < ord(y)",
+    "range": "it has a start and an end, and perhaps a step: x = range(0, 10)",
     "autoinc": "its number depends on the order of evaluation; #f(x) makes a value for x that stays the same",
 }
 

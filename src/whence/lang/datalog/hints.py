@@ -34,13 +34,8 @@ Notice: TypeAlias = tuple[type[ParseError] | type[UnsupportedError], str, int, i
 OTHER_DIRECTIVES = {
     ".functor": "register a Python function with db.function(...) and call it as @f(x)",
     ".lattice": "min<x> and max<x> in a rule's head keep the best value of a group",
-    ".once": "include the file's text instead",
-    ".include": "include the file's text instead",
     ".number_type": "write .type T <: number",
     ".symbol_type": "write .type T <: symbol",
-}
-OTHER_QUALIFIERS = {
-    "choice-domain": "min<x> in a rule's head chooses one value of a group",
 }
 
 _RULE_FORM = "a rule is written head :- body."
@@ -63,7 +58,6 @@ _BEFORE_PLACE = (
     (re.compile(r"<-"), _RULE_FORM),
 )
 _SQL = re.compile(r"(?:\A|[.;\s])(select|create|insert|delete|update|drop|with|alter|merge)\Z", re.IGNORECASE)
-_BITS = frozenset(("land", "lor", "lxor", "bnot", "lnot"))
 _QUALIFIER = re.compile(r"\b(bag|key|partition|ttl|window|property)\s*(?:\([^()]*\)?)?\Z")
 _AGGREGATED = re.compile(r"[^.;{}\n]*:\s*\{")
 
@@ -91,21 +85,12 @@ def unclosed(problem: Problem) -> Notice | None:
 
 def unsupported(problem: Problem) -> Notice | None:
     """What Soufflé has at this place and whence does not."""
-    start, end = problem.start, problem.start + len(problem.found)
-    if problem.text.startswith("<=", start) and "_IF" in problem.accepted:
-        hint = "min<x> or max<x> in a rule's head keeps the best value of a group"
-        return UnsupportedError, "whence does not have subsumption (<=)", start, start + 2, hint
+    start = problem.start
     if problem.text.startswith("#", start) and "DECL" in problem.accepted:
         word = re.compile(r"#\w*").match(problem.text, start)
         assert word is not None
-        return UnsupportedError, f"whence has no preprocessor for {word[0]}", start, word.end(), None
-    if "ARRAY" in problem.accepted and problem.kind == "LSQB":
-        return UnsupportedError, "whence does not have record types", start, end, "give each field a column of its own"
-    if "VBAR" in problem.accepted and problem.kind == "LBRACE":
-        hint = "keep the branch's name and its fields in columns of their own"
-        return UnsupportedError, "whence does not have algebraic data types", start, end, hint
-    if problem.found in _BITS:
-        return UnsupportedError, f"whence does not have Soufflé's operator {problem.found}", start, end, None
+        hint = "known are #include, #define, #undef, #ifdef, #ifndef, #else and #endif, in db.rules(...)"
+        return UnsupportedError, f"{word[0]} means nothing here", start, word.end(), hint
     return None
 
 

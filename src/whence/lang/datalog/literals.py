@@ -117,13 +117,13 @@ def check_depth(term: Term) -> None:
 
 
 def integer(token: str, span: Span, *, negative: bool = False) -> Constant:
-    """INT where it fits, else BIGINT. The u of an unsigned number says nothing more."""
+    """INT where it fits, else BIGINT, which unsigned numbers are, too."""
     digits = token.lower().removesuffix("u")
     base = {"0x": 16, "0b": 2}.get(digits[:2], 10)
     value = int(digits[2:] if base != 10 else digits, base) if len(digits) <= LONGEST_LITERAL else 2**64
     if negative:
         value = -value
-    for candidate in (INT, BIGINT):
+    for candidate in (BIGINT,) if digits != token.lower() else (INT, BIGINT):
         if value in candidate.limits:
             return Constant(value, candidate, span=span)
     raise ParseError("this number does not fit in 64 bits", span=span, hint='write DECIMAL "..." for a larger one')

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 from lark import Token, Tree, UnexpectedInput, UnexpectedToken
 
 from whence.errors import ParseError, UnsupportedError, WhenceError, did_you_mean
-from whence.lang.datalog.hints import OTHER_DIRECTIVES, OTHER_QUALIFIERS, Problem, hint_for, unclosed, unsupported
+from whence.lang.datalog.hints import OTHER_DIRECTIVES, Problem, hint_for, unclosed, unsupported
 from whence.model.span import SourceText, Span
 
 _WORDS = {
@@ -85,7 +85,9 @@ def refusal(token: Token, source: SourceText) -> WhenceError:
         return ParseError(
             "expected an aggregate before ':'", span=span, hint="like n = count : { ... } or s = sum x : { ... }"
         )
-    why = OTHER_DIRECTIVES.get(token) or OTHER_QUALIFIERS.get(token)
+    if token.type == "SUBSUMED":
+        return ParseError("between two heads stands '<='", span=span, hint="like a(x, c) <= a(x, d) :- d < c.")
+    why = OTHER_DIRECTIVES.get(token)
     if why is not None:
         return UnsupportedError(f"whence does not have Soufflé's {token!s}", span=span, hint=why)
     known = [".decl", ".type", ".input", ".output", ".printsize"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any
 
 from lark import Lark, Token, Transformer, UnexpectedInput
@@ -18,21 +19,28 @@ from whence.lang.datalog.bodies import Bodies
 from whence.lang.datalog.components import without_components
 from whence.lang.datalog.literals import Places, check_characters
 from whence.lang.datalog.mistakes import mistake, refusal
+from whence.lang.datalog.record_types import branch_types
+from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
+from whence.lang.datalog.subsumption import dominance_clauses
 from whence.lang.datalog.syntax import Formula, Node, first, last
+from whence.lang.datalog.witnesses import with_witnesses
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
+from whence.model.schema import Relation
 from whence.model.span import SourceText
-from whence.model.types import BY_NAME
+from whence.model.types import BY_NAME, RecordType
 
 
-def parse_datalog(text: str, name: str = "<rules>", elsewhere: Collection[str] = ()) -> Program:
+def parse_datalog(
+    text: str, name: str = "<rules>", elsewhere: Mapping[str, Relation] = MappingProxyType({})
+) -> Program:
     """The program that a text in Soufflé's dialect stands for; `name` is what messages call the text.
 
     What stands `elsewhere`, relations of a database, is no function even if there is one of its name.
     """
     with _collector_paused():
-        return _program(SourceText(name, text, is_datalog=True), frozenset(elsewhere))
+        return _program(SourceText(name, text, is_datalog=True), elsewhere)
 
 
 @contextmanager
@@ -47,7 +55,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _program(source: SourceText, elsewhere: frozenset[str]) -> Program:
+def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
     places = Places(source)
     statements = without_components(read_statements(source), places)
     types = Types(places, (each for each in statements if isinstance(each, syntax.Alias)))
@@ -62,9 +70,11 @@ def _program(source: SourceText, elsewhere: frozenset[str]) -> Program:
         for directive in schemas.directives(each)
     ]
     clauses = [each for each in statements if isinstance(each, syntax.Clause)]
+    clauses += dominance_clauses(statements, places)
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
-    rules = lowered_rules(clauses, places, types, frozenset(known), elsewhere)
+    columns = {**elsewhere, **{relation.name: relation for relation in relations}}
+    rules = lowered_rules(clauses, places, types, frozenset(known), columns)
     return with_souffle_words(Program(tuple(relations), tuple(rules), tuple(directives)), statements, places)
 
 
@@ -73,10 +83,15 @@ def lowered_rules(
     places: Places,
     types: Types,
     relations: frozenset[str],
-    elsewhere: frozenset[str] = frozenset(),
+    columns: Mapping[str, Relation] = MappingProxyType({}),
 ) -> Sequence[Rule]:
-    """The rules that clauses stand for."""
+    """The rules that clauses stand for. `columns` has the relations whose columns are known, in the text or not."""
     auxiliaries = Auxiliaries(relations)
+    elsewhere = frozenset(columns)
+    records = Records(
+        branch_types({**_records_elsewhere(columns), **types.records}),
+        lambda name: [column.type for column in columns[name].columns] if name in columns else [],
+    )
     for clause in clauses:
         span = places.span(clause)
         text = span.text
@@ -87,8 +102,21 @@ def lowered_rules(
             in_head = bodies.terms.take_aggregates()
             atom = Atom(places.name(head.name), terms, span=places.span(head))
             for pieces in alternatives:
-                auxiliaries.add(atom, (*pieces, *in_head), head.sign, span)
+                decided, body = records.rule(atom, (*pieces, *in_head), text.__contains__)
+                auxiliaries.add(decided, with_witnesses(decided, body), head.sign, span)
     return auxiliaries.take_rules()
+
+
+def _records_elsewhere(columns: Mapping[str, Relation]) -> dict[str, RecordType]:
+    """The record types of columns, with those of their fields."""
+    found: dict[str, RecordType] = {}
+    todo = [column.type for relation in columns.values() for column in relation.columns]
+    while todo:
+        kind = todo.pop()
+        if isinstance(kind, RecordType) and kind.name not in found:
+            found[kind.name] = kind
+            todo += [field for fields in kind.branches.values() for _, field in fields]
+    return found
 
 
 def read_statements(source: SourceText, start: str = "start") -> list[syntax.Statement]:
@@ -181,16 +209,6 @@ class Builder(Transformer[Token, Any]):
         function, argument, *body = parts
         return syntax.AggregateNode(*_extent(parts), function, argument, _braced(body))
 
-    def called_aggregate(self, parts: list[Any]) -> syntax.AggregateNode:
-        """`sum(x) : { ... }`, where the parentheses belong to the argument."""
-        called, *body = parts
-        operand, *rest = called.parts if isinstance(called, syntax.ChainNode) else [called]
-        if not isinstance(operand, syntax.CallNode) or len(operand.arguments) != 1:
-            raise UnsupportedWordError(Token("AGGREGATED", "", first(called), end_pos=last(called)))
-        inner = syntax.GroupNode(last(operand.name), operand.end, [operand.arguments])
-        argument: Node = syntax.ChainNode(inner.start, last(called), [inner, *rest]) if rest else inner
-        return syntax.AggregateNode(operand.start, last(body[-1]), operand.name, argument, _braced(body))
-
     def chain(self, parts: list[Node]) -> syntax.ChainNode:
         return syntax.ChainNode(*_extent(parts), parts)
 
@@ -221,8 +239,23 @@ class Builder(Transformer[Token, Any]):
 
     def declaration(self, parts: list[Any]) -> syntax.Declaration:
         _, names, columns, _, *qualifiers = parts
+        choices = [each for found in qualifiers if isinstance(found, list) for each in found]
+        qualifiers = [each for each in qualifiers if not isinstance(each, list)]
         nodes = [syntax.Qualifier(first(q), last(q), q, []) if isinstance(q, Token) else q for q in qualifiers]
-        return syntax.Declaration(*_extent(parts), names, columns or [], nodes)
+        end = last(nodes[-1] if nodes else parts[3])
+        return syntax.Declaration(first(parts[0]), end, names, columns or [], nodes, choices)
+
+    def choice(self, parts: list[Any]) -> list[list[Token]]:
+        return parts[1:]
+
+    def chosen(self, parts: list[Token]) -> list[Token]:
+        return [part for part in parts if part.type == "NAME"]
+
+    def subsumption(self, parts: list[Any]) -> syntax.Subsumption:
+        less, sign, more, body, dot, _ = parts
+        if sign != "<=":
+            raise UnsupportedWordError(Token("SUBSUMED", str(sign), first(sign), end_pos=last(sign)))
+        return syntax.Subsumption(less.start, last(dot), less, more, body)
 
     def column(self, parts: list[Any]) -> syntax.ColumnNode:
         name, type_name, nullable = parts
@@ -246,6 +279,19 @@ class Builder(Transformer[Token, Any]):
     def array_type(self, parts: list[Any]) -> syntax.TypeName:
         name, element, _ = parts
         return syntax.TypeName(*_extent(parts), name, [], element)
+
+    def branch(self, parts: list[Any]) -> syntax.Branch:
+        name, fields, _ = parts
+        return syntax.Branch(*_extent(parts), name, fields or [])
+
+    def record_type(self, parts: list[Any]) -> syntax.RecordTypeNode:
+        name, bracket, fields, close = parts
+        only = syntax.Branch(first(bracket), last(close), None, fields or [])
+        return syntax.RecordTypeNode(first(name or bracket), last(close), name, [only])
+
+    def variant_type(self, parts: list[Any]) -> syntax.RecordTypeNode:
+        name, _, *branches, _ = parts
+        return syntax.RecordTypeNode(*_extent(parts), name, branches)
 
     def pragma(self, parts: list[Any]) -> syntax.Pragma:
         return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])
@@ -282,8 +328,6 @@ class Builder(Transformer[Token, Any]):
 
     def OTHER_DIRECTIVE(self, token: Token) -> Token:  # noqa: N802
         raise UnsupportedWordError(token)
-
-    OTHER_QUALIFIER = OTHER_DIRECTIVE
 
 
 def _extent(parts: Sequence[Node]) -> tuple[int, int]:

@@ -19,9 +19,10 @@ from whence.errors import (
 )
 from whence.lang.datalog import syntax
 from whence.lang.datalog.literals import Places, deeper, is_quoted
+from whence.lang.datalog.record_types import declared_records, written_record
 from whence.model.program import Directive
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive, duration
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, Type
+from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, RecordType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 BUILT_IN: dict[str, Type] = {
@@ -44,13 +45,24 @@ class Types:
         self._open: set[str] = set()
         for alias in aliases:
             self._add(alias)
+        # Records and algebraic types, which may be of themselves.
+        self.records = declared_records(self._aliases, places, self.type)
+        self._resolved.update(self.records)
         for name in self._aliases:
             self._alias(name, 0)
 
-    def type(self, node: syntax.TypeName, nesting: int = 0) -> Type:
+    def type(self, node: syntax.TypeName | syntax.RecordTypeNode | syntax.Branch, nesting: int = 0) -> Type:
         span = self._places.span(node)
+        if isinstance(node, syntax.RecordTypeNode):
+            return written_record(node, self._places, self.type)
+        assert isinstance(node, syntax.TypeName)
         if node.element is not None:
-            return ArrayType(self.type(node.element, deeper(nesting, span)))
+            element = self.type(node.element, deeper(nesting, span))
+            if isinstance(element, RecordType):
+                raise UnsupportedError(
+                    "an ARRAY has no records in it", span=span, hint="a list is a record: [head: T, tail: list]"
+                )
+            return ArrayType(element)
         if node.parameters:
             return self._decimal(node)
         name = self._places.name(node.name)

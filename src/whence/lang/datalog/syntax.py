@@ -31,7 +31,23 @@ class TypeName(SyntaxNode):
 
     name: Token
     parameters: list[Token]
-    element: TypeName | None
+    element: TypeName | RecordTypeNode | None
+
+
+@dataclass(slots=True)
+class Branch(SyntaxNode):
+    """`Circle {r: float}`. The fields of a record are a branch without a name."""
+
+    name: Token | None
+    fields: list[ColumnNode]
+
+
+@dataclass(slots=True)
+class RecordTypeNode(SyntaxNode):
+    """`list[head: number, tail: list]`, or without a name where it is declared."""
+
+    name: Token | None
+    branches: list[Branch]
 
 
 @dataclass(slots=True)
@@ -57,7 +73,7 @@ class SkolemNode(SyntaxNode):
 @dataclass(slots=True)
 class CastNode(SyntaxNode):
     operand: Node
-    type: TypeName
+    type: TypeName | RecordTypeNode
 
 
 @dataclass(slots=True)
@@ -85,7 +101,7 @@ class Ascribed(SyntaxNode):
     """`null::INT`: a constant of a type that its text alone does not show."""
 
     operand: Node
-    type: TypeName
+    type: TypeName | RecordTypeNode
 
 
 @dataclass(slots=True)
@@ -186,9 +202,18 @@ class Clause(SyntaxNode):
 
 
 @dataclass(slots=True)
+class Subsumption(SyntaxNode):
+    """`less <= more :- body`, and a dot."""
+
+    less: HeadNode
+    more: HeadNode
+    body: Formula
+
+
+@dataclass(slots=True)
 class ColumnNode(SyntaxNode):
     name: Token
-    type: TypeName
+    type: TypeName | RecordTypeNode
     nullable: bool
 
 
@@ -203,6 +228,8 @@ class Declaration(SyntaxNode):
     names: list[Token]
     columns: list[ColumnNode]
     qualifiers: list[Qualifier]
+    # The columns that `choice-domain` has one row for each value of.
+    choices: list[list[Token]]
 
 
 @dataclass(slots=True)
@@ -210,7 +237,7 @@ class Alias(SyntaxNode):
     """`.type name = members[0] | members[1]`."""
 
     name: Token
-    members: list[TypeName]
+    members: list[TypeName | RecordTypeNode | Branch]
 
 
 @dataclass(slots=True)
@@ -262,7 +289,9 @@ class Component(SyntaxNode):
     statements: list[Statement]
 
 
-Statement: TypeAlias = Clause | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+Statement: TypeAlias = (
+    Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+)
 
 
 def first(node: Node) -> int:

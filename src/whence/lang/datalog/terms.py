@@ -8,9 +8,10 @@ from lark import Token
 
 from whence.errors import ParseError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.lang.datalog import literals, syntax
-from whence.lang.datalog.auxiliary import Alternatives, BodyAggregate
+from whence.lang.datalog.auxiliary import Alternatives, BodyAggregate, RangePiece
 from whence.lang.datalog.functions import ARITHMETIC, CONNECTIVES, Minus, Operator, arrange, intrinsic
 from whence.lang.datalog.literals import Places, check_depth, deeper
+from whence.lang.datalog.records import BRACKETS, BRANCH, NIL
 from whence.lang.datalog.schema import BUILT_IN, Types
 from whence.lang.datalog.syntax import Formula, Node
 from whence.model.span import Span
@@ -29,9 +30,10 @@ from whence.model.terms import (
     Wildcard,
     Window,
 )
-from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value
+from whence.model.types import BOOLEAN, INT, NULL, STRING, ArrayType, RecordType, Type, Value
+from whence.model.types.records import ONLY
 
-_SIGNS = ("OPERATOR", "STAR", "MINUS")
+_SIGNS = ("OPERATOR", "STAR", "MINUS", "NEGATIVE")
 # Soufflé's names for whence's aggregates; the others are called the same.
 _SYNONYMS = {"mean": "avg"}
 
@@ -48,9 +50,9 @@ class TermBuilder:
         self._inner = inner
         self._taken = taken
         self._fresh = 0
-        self._aggregates: list[BodyAggregate] = []
+        self._aggregates: list[BodyAggregate | RangePiece] = []
 
-    def take_aggregates(self) -> tuple[BodyAggregate, ...]:
+    def take_aggregates(self) -> tuple[BodyAggregate | RangePiece, ...]:
         """The aggregates met since the last time."""
         taken, self._aggregates = self._aggregates, []
         return tuple(taken)
@@ -83,7 +85,7 @@ class TermBuilder:
                 arguments = self._arguments(call.arguments, nesting, node)
                 return Skolem(self._places.name(call.name), arguments, span=self._places.span(node))
             case syntax.Array(items=items):
-                return Call("array", self._arguments(items, nesting, node), span=self._places.span(node))
+                return Call(BRACKETS, self._arguments(items, nesting, node), span=self._places.span(node))
             case syntax.CastNode(operand=operand, type=type_name):
                 inner = self._term(operand, deeper(nesting, self._places.span(node)))
                 return Cast(inner, self._types.type(type_name), span=self._places.span(node))
@@ -100,11 +102,13 @@ class TermBuilder:
             case syntax.HeadUnnestNode(outer=outer, call=syntax.CallNode(name=name, arguments=[array])):
                 return Unnest(str(name), self._term(array, nesting), outer, span=self._places.span(node))
             case syntax.AggregateNode():
-                return self.aggregate(node, self._fresh_variable(node), nesting)
+                return self.aggregate(node, self.fresh_variable(node), nesting)
         return self._truth(node, nesting)
 
     def _leaf(self, token: Token) -> Term:
         span = self._places.span(token)
+        if token.startswith("$"):
+            return Call(BRANCH + token[1:], (), span=span)
         if token.type == "NUMBER":
             return literals.integer(token, span)
         if token.type == "FLOAT":
@@ -116,13 +120,13 @@ class TermBuilder:
             return Variable(name, span=span)
         if name == "_":
             return Wildcard(span=span)
-        match name.lower():
+        match name if name == "NULL" else name.lower():
             case "true" | "false" as word:
                 return Constant(word == "true", BOOLEAN, span=span)
             case "null":
                 return Constant(None, NULL, span=span)
             case "nil":
-                return Call("array", (), span=span)
+                return Call(NIL, (), span=span)
         return Variable(name, span=span)
 
     def _arguments(self, nodes: list[Node], nesting: int, around: Node) -> tuple[Term, ...]:
@@ -137,12 +141,26 @@ class TermBuilder:
     def _call(self, node: syntax.CallNode, nesting: int) -> Term:
         arguments = self._arguments(node.arguments, nesting, node)
         span = self._places.span(node)
+        if node.name.startswith("$"):
+            return Call(BRANCH + node.name[1:], arguments, span=span)
         function = self._function(node.name)
         if literals.is_quoted(node.name):
             return Call(function, arguments, span=span)
         if function == "if":
             return _branches(arguments, span)
+        if function == "range" and 2 <= len(arguments) <= 3:
+            return self._range(arguments, node)
         return intrinsic(function, arguments, span) or Call(function, arguments, span=span)
+
+    def _range(self, arguments: tuple[Term, ...], node: syntax.CallNode) -> Variable:
+        """Keeps the range for later, as an aggregate; the rule sees the variable that holds its values."""
+        span = self._places.span(node)
+        start, end, *step = arguments
+        one, back = (Constant(value, INT, span=span) for value in (1, -1))
+        each = step[0] if step else Call("if", (Call("<=", (start, end), span=span), one, back), span=span)
+        result = self.fresh_variable(node)
+        self._aggregates.append(RangePiece(result, start, end, each, span))
+        return result
 
     def _chain(self, node: syntax.ChainNode, nesting: int) -> Term:
         arranged: list[Term | Operator | Minus] = []
@@ -156,8 +174,9 @@ class TermBuilder:
                 continue
             # The minus of a literal belongs to it, as in -2147483648, but -2 ^ 2 is -(2 ^ 2).
             literal = isinstance(part, Token) and part.type in ("NUMBER", "FLOAT")
-            folded = signs.pop() if signs and literal and node.parts[index + 1 : index + 2] != ["^"] else None
-            arranged.extend(Minus(self._places.span(sign)) for sign in signs)
+            minus = bool(signs) and signs[-1] == "-"
+            folded = signs.pop() if minus and literal and node.parts[index + 1 : index + 2] != ["^"] else None
+            arranged.extend(Minus(self._places.span(sign), str(sign)) for sign in signs)
             signs.clear()
             arranged.append(self._term(part, nesting) if folded is None else self._negative(folded, part))
         return arrange(arranged)
@@ -216,6 +235,8 @@ class TermBuilder:
         return Constant(constant.value, target, span=span)
 
     def _typed_constant(self, node: Node, target: Type, nesting: int) -> Constant | None:
+        if isinstance(target, RecordType):
+            return self._record_constant(node, target, nesting)
         if isinstance(node, syntax.Array):
             if not isinstance(target, ArrayType):
                 return None
@@ -225,6 +246,25 @@ class TermBuilder:
             return Constant(values, target) if len(values) == len(items) else None
         term = self._term(node, nesting)
         return literals.ascribed(term, target) if isinstance(term, Constant) else None
+
+    def _record_constant(self, node: Node, target: RecordType, nesting: int) -> Constant | None:
+        branch, items = ONLY, list[Node]()
+        match node:
+            case Token() if node in ("nil", "null"):
+                return Constant(target.nil if node == "nil" and target.has_nil else None, target)
+            case Token() | syntax.CallNode(name=Token()):
+                name = node if isinstance(node, Token) else node.name
+                branch, items = name[1:], [] if isinstance(node, Token) else node.arguments
+            case syntax.Array():
+                items = node.items
+        fields = target.branches.get(branch, ())
+        if len(fields) != len(items) or (target.has_nil and not items):
+            return None
+        inner = deeper(nesting, self._places.span(node))
+        found = [self._typed_constant(item, kind, inner) for item, (_, kind) in zip(items, fields, strict=True)]
+        values = [each.value for each in found if each is not None and each.value is not None]
+        own: list[Value] = [branch] if branch else []
+        return Constant(target.make((*own, *values)), target) if len(values) == len(items) else None
 
     def _head_aggregate(self, node: syntax.HeadAggregateNode, nesting: int) -> Aggregate:
         function = self._aggregate_function(node.function)
@@ -303,7 +343,7 @@ class TermBuilder:
         self._aggregates = [*outside, BodyAggregate(result, function, argument, alternatives, span)]
         return result
 
-    def _fresh_variable(self, node: Node) -> Variable:
+    def fresh_variable(self, node: Node) -> Variable:
         name = None
         while name is None or self._taken(name):
             self._fresh += 1

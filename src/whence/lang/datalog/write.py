@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from whence.functions.builtin import BUILTINS
-from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED
+from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED, is_text
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, duration_text
@@ -209,7 +209,7 @@ def _operation(term: Call, arguments: Sequence[_Written]) -> _Written | None:
     """A call that is written with an operator, or None for any other."""
     function = term.function
     match arguments:
-        case [left, right] if function in INFIX:
+        case [left, right] if function in INFIX and not (function == "+" and any(map(is_text, term.arguments))):
             sign, operator = INFIX[function]
             strength = operator.strength
             on_left = left.at_least(strength + 1 if operator.right else strength)

@@ -2,6 +2,7 @@
 
     STRING str   TINYINT, SMALLINT, INT, BIGINT int   REAL, DOUBLE float   DECIMAL(p,s) decimal.Decimal   BOOLEAN bool
     BINARY bytes   DATE datetime.date   TIMESTAMP datetime.datetime without time zone   ARRAY<T> tuple
+    records Record, which is equal to a tuple
 
 Every column can also hold None unless it is declared NOT NULL. NaN is no value.
 
@@ -16,6 +17,7 @@ from whence.model.types.base import NULL, Converter, MisfitError, Row, Scalar, T
 from whence.model.types.binary import BINARY
 from whence.model.types.decimals import DecimalType
 from whence.model.types.numbers import BIGINT, DOUBLE, INT, REAL, SMALLINT, TINYINT, IntegerType
+from whence.model.types.records import Record, RecordType
 from whence.model.types.strings import BOOLEAN, STRING
 from whence.model.types.times import DATE, TIMESTAMP
 
@@ -39,6 +41,8 @@ __all__ = [
     "DecimalType",
     "IntegerType",
     "MisfitError",
+    "Record",
+    "RecordType",
     "Row",
     "Scalar",
     "Type",

@@ -13,8 +13,10 @@ from whence.errors import EvaluationError, InternalError, shown
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from whence.model.types.records import Record
+
 Scalar: TypeAlias = str | int | float | decimal.Decimal | bool | bytes | datetime.date | datetime.datetime
-Value: TypeAlias = "Scalar | tuple[Value, ...] | None"
+Value: TypeAlias = "Scalar | tuple[Value, ...] | Record | None"
 Row: TypeAlias = "tuple[Value, ...]"
 
 # Casts values other than NULL.
@@ -189,6 +191,12 @@ class Type:
         import pyarrow
 
         return getattr(pyarrow, self.arrow_name)()
+
+    def to_arrow(self, values: Sequence[Any]) -> pa.Array:
+        """Values, NULLs among them, as Arrow has them."""
+        import pyarrow
+
+        return pyarrow.array(values, self.arrow())
 
     def from_arrow(self, values: list[Any]) -> list[Any]:
         """Values as Arrow's to_pylist gives them, NULLs among them."""

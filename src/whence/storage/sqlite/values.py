@@ -98,7 +98,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 def pack(relation: Relation, delta: Delta, place: object) -> bytes:
     """The rows' columns, and how often each row comes or goes. `place` is what is stored beside the bytes."""
     schema = batch_schema(relation)
-    batch = pa.RecordBatch.from_arrays(_arrays(delta, schema), schema=schema)
+    batch = pa.RecordBatch.from_arrays(_arrays(relation, delta), schema=schema)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
         writer.write_batch(batch)
@@ -129,7 +129,7 @@ def _checksum(data: bytes | memoryview, place: object) -> bytes:
     return zlib.crc32(data, checksum(place)).to_bytes(_CHECKSUM_SIZE, "big")
 
 
-def _arrays(delta: Delta, schema: pa.Schema) -> list[pa.Array]:
+def _arrays(relation: Relation, delta: Delta) -> list[pa.Array]:
     if isinstance(delta, CountedDelta):
         # Small databases need no numpy.
         from whence.columns.delta import arrow_change
@@ -138,7 +138,8 @@ def _arrays(delta: Delta, schema: pa.Schema) -> list[pa.Array]:
         if found is not None:
             return [*found.arrays, pa.array(found.weights)]
     columns, counts = columns_of(delta)
-    return list(map(pa.array, (*columns, counts), schema.types))
+    arrays = [column.type.to_arrow(values) for column, values in zip(relation.columns, columns, strict=False)]
+    return [*arrays, pa.array(counts, pa.int64())]
 
 
 def columns_of(delta: Delta) -> tuple[Sequence[Sequence[Any]], Sequence[int]]:

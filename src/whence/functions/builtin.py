@@ -13,6 +13,7 @@ from whence.functions.conditional import CONDITIONAL, LOGIC
 from whence.functions.dates import DATES
 from whence.functions.digests import DIGESTS
 from whence.functions.elementary import ELEMENTARY
+from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.patterns import PATTERNS
@@ -24,8 +25,8 @@ from whence.functions.text_edits import TEXT_EDITS
 from whence.functions.tries import TRIES
 
 _FAMILIES = (
-    *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, EPOCHS, LOGIC, MATHEMATICS),
-    *(PATTERNS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+    *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
+    *(MATHEMATICS, PATTERNS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
 )
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})

@@ -26,8 +26,15 @@ def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     match node:
         case exp.WithinGroup(this=exp.Anonymous() as call):
             made = _within_group(node, call, source)
+        case exp.Filter(this=exp.Any(this=exp.Paren(this=condition))):
+            call = _function("any", [condition])
+            made = _call(call, lambda inner: exp.Filter(this=inner, expression=node.expression), source)
         case exp.Filter(this=exp.Anonymous() as call):
             made = _call(call, lambda inner: exp.Filter(this=inner, expression=node.expression), source)
+        case exp.Any(this=exp.Paren(this=condition)) if not isinstance(node.parent, exp.Binary):
+            # The parser takes the aggregate any(x) for a comparison with several values.
+            call = _function("any", [condition])
+            made = _call(call, lambda inner: inner, source)
         case exp.Anonymous() as call if not isinstance(node.parent, exp.Window | exp.Filter | exp.WithinGroup):
             made = _call(call, lambda inner: inner, source)
         case _:

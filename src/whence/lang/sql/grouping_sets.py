@@ -1,7 +1,7 @@
 """GROUP BY with several sets of groups: ROLLUP, CUBE and GROUPING SETS are a UNION ALL of one GROUP BY for each set.
 
 Groups that are not in a set are NULL in its rows, and `grouping(x)` and `grouping_id()` are constants there. A set
-without groups has no row over nothing, as in Spark, where it is one group of many.
+without groups beside others has no row over nothing, as in Spark, where it is one group of many.
 """
 
 from __future__ import annotations
@@ -34,11 +34,20 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
         )
     every = list(dict.fromkeys(each for chosen in sets for each in chosen))
     every = [_meant(each, select) for each in every]
+    if sets == [()]:
+        return _grand_total(lowering, select)
     parts = [_part(lowering, select, every, [_meant(each, select) for each in chosen]) for chosen in sets]
     whole: exp.Expr = parts[0]
     for part in parts[1:]:
         whole = exp.Union(this=whole, expression=part, distinct=bool(select.args.get("distinct")))
     return whole if isinstance(whole, exp.Union) else exp.Union(this=whole, expression=_nothing(whole), distinct=False)
+
+
+def _grand_total(lowering: Lowering, select: exp.Select) -> exp.Union:
+    """`GROUPING SETS (())` alone is an aggregate without groups, which has a row over nothing, too."""
+    part = _part(lowering, select, [], [])
+    part.set("having", select.args["having"].copy() if select.args.get("having") is not None else None)
+    return exp.Union(this=part, expression=_nothing(part), distinct=False)
 
 
 def _nothing(part: exp.Expr) -> exp.Expr:
@@ -139,10 +148,10 @@ def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], abs
         name = str(node.this).lower()
         if name in ("grouping", "grouping_id"):
             number = exp.Literal.number(_grouping(lowering, node, every, absent, name))
-            return exp.cast(number, "BIGINT") if name == "grouping_id" else number
+            return exp.cast(number, "BIGINT" if name == "grouping_id" else "TINYINT")
         if name in AGGREGATE_SYNONYMS:
             return node
-    if isinstance(node, exp.Query):
+    if isinstance(node, exp.Query) or (isinstance(node, exp.Filter) and _is_aggregate(node.this)):
         return node
     if any(_same(node, each) for each in absent):
         return exp.Null()
@@ -154,6 +163,10 @@ def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], abs
         elif isinstance(value, list):
             node.set(name, [_replaced(lowering, v, every, absent) if isinstance(v, exp.Expr) else v for v in value])
     return node
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in AGGREGATE_SYNONYMS
 
 
 def _grouping(

@@ -19,8 +19,9 @@ from whence.lang.sql.limits import Later, Tail
 from whence.lang.sql.lowering import Lowering, Output, QueryDraft
 from whence.lang.sql.order_by import check_groups, check_rows, in_having, with_aliases
 from whence.lang.sql.windows import Windowed, window_nodes
+from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Constant, Term, Variable, variable_names
+from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
 
 
 def draft_select(
@@ -45,7 +46,8 @@ def draft_select(
     items = _items(lowering, select, block)
     nodes = [node for node, _ in items]
     if having is not None:
-        having.set("this", in_having(with_aliases(having.this, nodes, block), nodes))
+        grouped = {each.name.lower() for each in _group_nodes(select, block) if isinstance(each, exp.Column)}
+        having.set("this", in_having(with_aliases(having.this, nodes, block), nodes, grouped))
     later = Later(select, [] if tail is None else tail.keys(nodes))
     calls = [c for item in (*nodes, having, *later.nodes) if item is not None for c in aggregate_calls(item)]
     if not (calls or group is not None or having is not None):
@@ -56,6 +58,7 @@ def draft_select(
         outputs = [_output(lowering, windowed, node, entry, i) for i, (node, entry) in enumerate(items)]
         draft = QueryDraft(windowed, outputs, distinct=distinct is not None, span=span, single=is_single)
     else:
+        nodes = [node if entry is None else _reference(entry) for node, entry in items]
         draft = _draft_groups(lowering, select, block, nodes, calls, orders, later)
         draft = replace(draft, distinct=draft.distinct or distinct is not None, span=span)
     return draft if tail is None else tail.applied(lowering, draft, later)
@@ -91,6 +94,11 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
     return items
 
 
+def _reference(entry: ColumnEntry) -> exp.Column:
+    """A column that * stands for, by its name."""
+    return exp.column(exp.to_identifier(entry.column, quoted=True), table=entry.table or None)
+
+
 def _output(lowering: Lowering, block: Block, node: exp.Expr, entry: ColumnEntry | None, at: int) -> Output:
     span = lowering.span(node)
     if entry is not None:
@@ -124,12 +132,12 @@ def _draft_groups(
     orders: Sequence[exp.Order],
     later: Later,
 ) -> QueryDraft:
-    if any(isinstance(i, exp.Star) or (isinstance(i, exp.Column) and isinstance(i.this, exp.Star)) for i in items):
-        raise UnsupportedError("SELECT * cannot be grouped", span=lowering.span(select), hint="name the columns")
-    groups = _group_terms(lowering, select, block, items)
+    groups, has_constants = _group_terms(lowering, select, block, items)
     check_groups(lowering, orders, block, items, groups)
     having = select.args.get("having")
     aggregates = list(dict.fromkeys(to_aggregate(lowering, block, call) for call in calls))
+    if has_constants and not groups:
+        return _one_group(lowering, select, block, items, aggregates, later)
     if not groups and not aggregates:
         # HAVING alone makes one group of everything.
         aggregates = [Aggregate("count", None)]
@@ -167,24 +175,64 @@ def _draft_groups(
     return QueryDraft(windowed, outputs, single=not groups, when_empty=empty)
 
 
-def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]) -> list[Term]:
+def _one_group(
+    lowering: Lowering,
+    select: exp.Select,
+    block: Block,
+    items: list[exp.Expr],
+    aggregates: list[Aggregate],
+    later: Later,
+) -> QueryDraft:
+    """GROUP BY of constants only: one group if there is a row at all, and none without."""
+    counted = Aggregate("count", None)
+    aggregates = list(dict.fromkeys([*aggregates, counted]))
+    computed = [Output(a.function, a, given=False) for a in aggregates]
+    table = lowering.emit(lowering.fresh_name("grouped"), [QueryDraft(block, computed)], distinct=False)
+    grouped = Grouped(block)
+    terms = lowering.read(grouped, table, None)
+    grouped.learn(lowering, {}, dict(zip(aggregates, terms, strict=True)))
+    number = terms[aggregates.index(counted)]
+    grouped.conditions.append(Call(">", (number, Constant(0, types.BIGINT))))
+    having = select.args.get("having")
+    if having is not None:
+        add_condition(lowering, grouped, having.this, "HAVING")
+    windowed = later.windowed(lowering, grouped, items, [])
+    outputs = [_output(lowering, windowed, node, None, at) for at, node in enumerate(items)]
+    return QueryDraft(windowed, outputs, single=True)
+
+
+def _group_nodes(select: exp.Select, block: Block) -> list[exp.Expr]:
+    """What GROUP BY lists. ALL is no list, unless a column is called so."""
     group = select.args.get("group")
     if group is None:
         return []
+    if group.args.get("all") and any(entry.column.lower() == "all" for entry in block.scope):
+        return [*group.expressions, exp.column("all")]
+    return list(group.expressions)
+
+
+def _group_terms(
+    lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]
+) -> tuple[list[Term], bool]:
+    """What is grouped by, and whether there are constants, which tell no rows apart, beside it."""
+    group = select.args.get("group")
+    if group is None:
+        return [], False
     terms = []
-    is_all = group.args.get("all") and not group.expressions
-    for node in [i.unalias() for i in items if not aggregate_calls(i)] if is_all else group.expressions:
+    has_constants = False
+    listed = _group_nodes(select, block)
+    is_all = group.args.get("all") and not listed
+    for node in [i.unalias() for i in items if not aggregate_calls(i)] if is_all else listed:
         meant = _meant(lowering, block, node, items)
         if aggregate_calls(meant):
             raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(meant))
         term = translate(lowering, block, meant)
-        if isinstance(term, Constant) and is_all:
+        if not variable_names([term]):
+            has_constants = True
             continue
-        if isinstance(term, Constant):
-            raise UnsupportedError("grouping by a constant is not supported", span=lowering.span(meant))
         lowering.typed(term, block)
         terms.append(block.resolve_term(term))
-    return list(dict.fromkeys(terms))
+    return list(dict.fromkeys(terms)), has_constants
 
 
 def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:

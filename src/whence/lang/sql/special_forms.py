@@ -81,11 +81,31 @@ def _is(node: Any, sub: Sub, span: Span | None) -> Term:
 
 
 def _like(node: Any, sub: Sub, span: Span | None, *escape: Term) -> Term:
-    sides = [sub(node.this), sub(node.expression)]
+    if isinstance(node.expression, exp.All | exp.Any):
+        return _like_several(node, sub, span)
+    term = _is_like(node, sub(node.this), sub(node.expression), span, *escape)
+    return negate(term, span) if node.args.get("negate") else term
+
+
+def _is_like(node: Any, value: Term, pattern: Term, span: Span | None, *escape: Term) -> Term:
+    sides = [value, pattern]
     if isinstance(node, exp.ILike):
         sides = [Call("lower", (side,), span=side.span) for side in sides]
-    term = Call("like", (*sides, *escape), span=span)
-    return negate(term, span) if node.args.get("negate") else term
+    return Call("like", (*sides, *escape), span=span)
+
+
+def _like_several(node: Any, sub: Sub, span: Span | None) -> Term:
+    """`a LIKE ANY ('x%', 'y%')` is like one of them, `a NOT LIKE ANY` unlike one of them, and ALL all of them."""
+    listed = node.expression.this
+    patterns = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+    if any(isinstance(each, exp.Query) for each in patterns) or isinstance(listed, exp.Query):
+        raise UnsupportedError("LIKE compares with a list of patterns, and no query", span=span, hint="use EXISTS")
+    value = sub(node.this)
+    terms: list[Term] = [_is_like(node, value, sub(each.unnest()), span) for each in patterns]
+    if node.args.get("negate"):
+        terms = [negate(each, span) for each in terms]
+    joined = "and" if isinstance(node.expression, exp.All) else "or"
+    return Call(joined, tuple(terms), span=span) if len(terms) > 1 else terms[0]
 
 
 def _escape(node: Any, sub: Sub, span: Span | None) -> Term:

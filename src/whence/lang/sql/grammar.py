@@ -11,6 +11,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from whence.deadline import check
+from whence.lang.sql.pipes import PipeParser
 from whence.lang.sql.positions import note_last_word
 
 # Calls that are not just a list of arguments: CAST(x AS INT), EXTRACT(YEAR FROM d).
@@ -48,7 +49,7 @@ class Plus(exp.Unary):
     """A plus sign before a value."""
 
 
-class OperatorParser(SparkParser):
+class OperatorParser(PipeParser):
     """Spark's operators as Spark binds them, and its names.
 
     It stops at the caller's deadline: some texts make it try a place again and again.

@@ -67,6 +67,10 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
     if distinct:
         arguments = arguments[0].expressions
     argument: Term | None
+    if not distinct and len(arguments) == 1 and isinstance(arguments[0], exp.Column) and arguments[0].is_star:
+        raise UnsupportedError(
+            f"{function}(t.*) is not supported", span=span, hint="write count(*), or name the columns: count(a, b)"
+        )
     if function == "count" and (distinct or len(arguments) != 1 or not isinstance(arguments[0], exp.Star)):
         arguments = [column for each in arguments for column in _columns(block, each, span)]
     if len(arguments) != 1 and (function != "count" or not arguments):

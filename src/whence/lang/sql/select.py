@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import UnknownNameError, UnsupportedError
+from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError
 from whence.functions.aggregates import of_nothing
 from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
@@ -86,11 +86,20 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
             what = f"no table is named {table!r} here" if table else "SELECT * needs a FROM"
             raise UnknownNameError(what, span=lowering.span(node))
         left_out = {each.name.lower(): each for each in star.args.get("except_") or ()}
+        if len(left_out) < len(star.args.get("except_") or ()):
+            raise DuplicateNameError("EXCEPT names a column twice", span=lowering.span(node))
         for name, each in left_out.items():
             if name not in {entry.column.lower() for entry in found}:
                 raise UnknownNameError(f"unknown column {each.name!r}", span=lowering.span(each))
+        replaced = {each.alias.lower(): each for each in star.args.get("replace") or ()}
+        for name, each in replaced.items():
+            if name not in {entry.column.lower() for entry in found}:
+                raise UnknownNameError(f"unknown column {each.alias!r}", span=lowering.span(each))
         found = [entry for entry in found if entry.column.lower() not in left_out]
-        items.extend((node, entry) for entry in found)
+        items.extend(
+            (replaced[entry.column.lower()], None) if entry.column.lower() in replaced else (node, entry)
+            for entry in found
+        )
     return items
 
 

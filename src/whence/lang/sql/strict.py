@@ -40,7 +40,7 @@ _BEFORE_ITEM = {
     TokenType.RECURSIVE,
 }
 _QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM}
-_AFTER_AS = {*_QUERY_START, TokenType.L_PAREN}
+_AFTER_AS = {*_QUERY_START, TokenType.L_PAREN, TokenType.TABLE}
 _AFTER_INSERT = (TokenType.INTO, TokenType.OVERWRITE)
 # Words that something has to follow, by what stands before them where that matters: SELECT a DIV, count(* EXCEPT).
 _VALUE_ENDS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN)

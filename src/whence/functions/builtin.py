@@ -15,6 +15,7 @@ from whence.functions.digests import DIGESTS
 from whence.functions.elementary import ELEMENTARY
 from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
+from whence.functions.json_texts import JSON_TEXTS
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.patterns import PATTERNS
 from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
@@ -23,10 +24,13 @@ from whence.functions.statistics import STATISTICS
 from whence.functions.strings import STRINGS
 from whence.functions.text_edits import TEXT_EDITS
 from whence.functions.tries import TRIES
+from whence.functions.urls import URLS
+from whence.functions.vectors import VECTORS
 
 _FAMILIES = (
     *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
     *(MATHEMATICS, PATTERNS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+    *(JSON_TEXTS, URLS, VECTORS),
 )
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable
 
 from whence.errors import EvaluationError
@@ -66,7 +67,9 @@ def _unhex(text: str) -> bytes:
 
 
 def _unbase64(text: str) -> bytes:
-    """Spaces do not count; signs for filling up may be left out, and nothing follows them."""
+    """Spaces do not count; signs for filling up may be left out, and nothing follows them, not even a space."""
+    if re.search(r"=\s", text):
+        raise EvaluationError(f"{text!r} is not in BASE64")
     packed = "".join(text.split())
     signs = packed.rstrip("=")
     filling = len(packed) - len(signs)

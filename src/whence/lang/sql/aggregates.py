@@ -26,6 +26,8 @@ def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     match node:
         case exp.WithinGroup(this=exp.Anonymous() as call):
             made = _within_group(node, call, source)
+        case exp.Window(this=exp.Anonymous() | exp.Filter(this=exp.Anonymous())):
+            return _windowed(node, source)
         case exp.Filter(this=exp.Any(this=exp.Paren(this=condition))):
             call = _function("any", [condition])
             made = _call(call, lambda inner: exp.Filter(this=inner, expression=node.expression), source)
@@ -44,6 +46,31 @@ def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
         # The column goes by what was written.
         made = exp.Alias(this=made, alias=exp.to_identifier(_free_name(call.name.lower(), node.parent)))
+    for part in made.walk():
+        if "start" not in part.meta:
+            part.meta.update(node.meta)
+    return made
+
+
+def _windowed(node: exp.Window, source: SourceText) -> exp.Expr:
+    """`stddev(x) OVER w` is a function of `collect_list(x) OVER w`."""
+    call = node.this.this if isinstance(node.this, exp.Filter) else node.this
+    if str(call.this).lower() == "any_value":
+        # Of rows in order the first one is as good as any.
+        call.set("this", "first_value")
+        return node
+    condition = node.this.expression if isinstance(node.this, exp.Filter) else None
+
+    def over(inner: exp.Anonymous) -> exp.Expr:
+        window = node.copy()
+        window.set("this", inner if condition is None else exp.Filter(this=inner, expression=condition.copy()))
+        return window
+
+    if str(call.this).lower() in ("collect_set", "listagg", "string_agg"):
+        return node
+    made = _call(call, over, source)
+    if made is None:
+        return node
     for part in made.walk():
         if "start" not in part.meta:
             part.meta.update(node.meta)
@@ -86,7 +113,9 @@ def _call(
         if lowered == "mode" and distinct:
             raise UnsupportedError("mode(DISTINCT ...) has no meaning", span=span_of(call, source))
         _check(lowered, values, 1, call, source)
-        return _function(_OF_VALUES[lowered], [around(_aggregate("collect_list", values, distinct))])
+        collected = around(_aggregate("collect_list", values, distinct))
+        # In a window they come in the order of its rows, and of two values the first one may be asked for.
+        return _function(_OF_VALUES[lowered], [_function("array_sort", [collected])])
     if lowered in _OF_PAIRS:
         _check(lowered, values, 2, call, source)
         if distinct:

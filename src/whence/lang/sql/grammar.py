@@ -15,7 +15,7 @@ from whence.lang.sql.pipes import PipeParser
 from whence.lang.sql.positions import note_last_word
 
 # Calls that are not just a list of arguments: CAST(x AS INT), EXTRACT(YEAR FROM d).
-_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT POSITION SUBSTR SUBSTRING TRIM".split())
+_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT OVERLAY POSITION SUBSTR SUBSTRING TRIM".split())
 
 Made = TypeVar("Made", bound=exp.Expr)
 # What the parser says of a dot, and what does not follow NOT.

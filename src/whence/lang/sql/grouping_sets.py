@@ -32,8 +32,9 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
             span=lowering.span(group),
             hint="put the GROUP BY into a subquery in FROM",
         )
-    every = list(dict.fromkeys(each for chosen in sets for each in chosen))
-    every = [_meant(each, select) for each in every]
+    # GROUP BY a, b GROUPING SETS (a): the list before says what may be grouped by.
+    every = list(dict.fromkeys([*group.expressions, *(each for chosen in sets for each in chosen)]))
+    every = [_meant(each, select) for each in every if not isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)]
     if sets == [()]:
         return _grand_total(lowering, select)
     parts = [_part(lowering, select, every, [_meant(each, select) for each in chosen]) for chosen in sets]
@@ -128,7 +129,7 @@ def _part(lowering: Lowering, select: exp.Select, every: Sequence[exp.Expr], cho
     for name in ("order", "limit", "offset", "with_", "distinct"):
         part.set(name, None)
     absent = [each for each in every if not any(_same(each, other) for other in chosen)]
-    items = [_replaced(lowering, item, every, absent) for item in part.expressions]
+    items = [_named(item, _replaced(lowering, item, every, absent)) for item in part.expressions]
     part.set("expressions", items)
     having = part.args.get("having")
     if having is not None:
@@ -140,6 +141,12 @@ def _part(lowering: Lowering, select: exp.Select, every: Sequence[exp.Expr], cho
         part.set("group", None)
         part.set("having", exp.Having(this=there if having is None else exp.and_(having.this, there)))
     return part
+
+
+def _named(item: exp.Expr, replaced: exp.Expr) -> exp.Expr:
+    """A column keeps its name where NULL takes its place."""
+    is_column = isinstance(item, exp.Column) and replaced is not item and not item.is_star
+    return exp.alias_(replaced, item.name, quoted=True) if is_column else replaced
 
 
 def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], absent: Sequence[exp.Expr]) -> exp.Expr:
@@ -154,7 +161,9 @@ def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], abs
     if isinstance(node, exp.Query) or (isinstance(node, exp.Filter) and _is_aggregate(node.this)):
         return node
     if any(_same(node, each) for each in absent):
-        return exp.Null()
+        return _null(node)
+    if any(_same(node, each) for each in every):
+        return node
     if isinstance(node, exp.Alias):
         return exp.Alias(this=_replaced(lowering, node.this, every, absent), alias=node.args["alias"])
     for name, value in list(node.args.items()):
@@ -163,6 +172,12 @@ def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], abs
         elif isinstance(value, list):
             node.set(name, [_replaced(lowering, v, every, absent) if isinstance(v, exp.Expr) else v for v in value])
     return node
+
+
+def _null(node: exp.Expr) -> exp.Expr:
+    """A NULL of the type that the expression has: the least of no values."""
+    least = exp.Anonymous(this="min", expressions=[node.copy()])
+    return exp.Filter(this=least, expression=exp.Where(this=exp.Boolean(this=False)))
 
 
 def _is_aggregate(node: exp.Expr) -> bool:

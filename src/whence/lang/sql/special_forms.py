@@ -34,6 +34,8 @@ PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Floor: ("decimals",),
     exp.Ceil: ("decimals",),
     exp.Bracket: ("offset", "safe"),
+    exp.Concat: ("coalesce", "safe"),
+    exp.Overlay: ("from_", "for_"),
 }
 
 
@@ -185,6 +187,16 @@ def _position(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call("locate", (sub(node.args["substr"]), sub(node.this)), span=span)
 
 
+def _joined(node: Any, sub: Sub, span: Span | None) -> Term:
+    """'a' 'b' is one text."""
+    return Constant("".join(each.name for each in node.expressions), types.STRING, span=span)
+
+
+def _overlay(node: Any, sub: Sub, span: Span | None) -> Term:
+    parts = [node.this, node.expression, node.args["from_"], node.args.get("for_")]
+    return Call("overlay", tuple(sub(part) for part in parts if part is not None), span=span)
+
+
 SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Between: _between,
     exp.In: _in_list,
@@ -201,6 +213,8 @@ SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Trim: _trim,
     exp.StrPosition: _position,
     exp.Bracket: _item,
+    exp.Concat: _joined,
+    exp.Overlay: _overlay,
     exp.HexString: _bytes,
     exp.BitwiseLeftShift: _shift,
     exp.BitwiseRightShift: _shift,

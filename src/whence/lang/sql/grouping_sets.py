@@ -32,6 +32,12 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
             span=lowering.span(group),
             hint="put the GROUP BY into a subquery in FROM",
         )
+    if any(part.args.get("query") is not None for item in select.expressions for part in item.find_all(exp.In)):
+        raise UnsupportedError(
+            "IN (SELECT ...) over several sets of groups is not supported",
+            span=lowering.span(group),
+            hint="put the GROUP BY into a subquery in FROM",
+        )
     # GROUP BY a, b GROUPING SETS (a): the list before says what may be grouped by.
     every = list(dict.fromkeys([*group.expressions, *(each for chosen in sets for each in chosen)]))
     every = [_meant(each, select) for each in every if not isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)]
@@ -201,4 +207,11 @@ def _same(one: exp.Expr, other: exp.Expr) -> bool:
     if isinstance(one, exp.Column) and isinstance(other, exp.Column):
         tables = {side.table.lower() for side in (one, other) if side.table}
         return one.name.lower() == other.name.lower() and len(tables) < 2
-    return one == other
+    return one == other or _in_order(one) == _in_order(other)
+
+
+def _in_order(node: exp.Expr) -> str:
+    """A sum and a product are the same from either side."""
+    if isinstance(node, exp.Add | exp.Mul):
+        return type(node).__name__.join(sorted((_in_order(node.this), _in_order(node.expression))))
+    return node.unnest().sql().lower()

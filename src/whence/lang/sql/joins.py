@@ -266,6 +266,10 @@ class _Reader:
             names = [e.column for e in left.scope if not e.merged and e.column.lower() in theirs]
         for name in names:
             for side in (left, right):
+                if sum(e.column.lower() == name.lower() and not e.merged for e in side.scope) > 1:
+                    raise UnknownNameError(
+                        f"column {name!r} is ambiguous: one side has it twice", span=self.lowering.span(join)
+                    )
                 if not any(e.column.lower() == name.lower() for e in side.scope):
                     raise UnknownNameError(
                         f"both sides of USING need a column {name!r}",

@@ -46,7 +46,8 @@ def draft_select(
     items = _items(lowering, select, block)
     nodes = [node for node, _ in items]
     if having is not None:
-        grouped = {each.name.lower() for each in _group_nodes(select, block) if isinstance(each, exp.Column)}
+        listed = _group_nodes(select, block) or ([node.unalias() for node in nodes] if group is not None else [])
+        grouped = {each.name.lower() for each in listed if isinstance(each, exp.Column)}
         having.set("this", in_having(with_aliases(having.this, nodes, block), nodes, grouped))
     later = Later(select, [] if tail is None else tail.keys(nodes))
     calls = [c for item in (*nodes, having, *later.nodes) if item is not None for c in aggregate_calls(item)]

@@ -34,7 +34,6 @@ PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Floor: ("decimals",),
     exp.Ceil: ("decimals",),
     exp.Bracket: ("offset", "safe"),
-    exp.Concat: ("coalesce", "safe"),
     exp.Overlay: ("from_", "for_"),
 }
 
@@ -100,6 +99,8 @@ def _like_several(node: Any, sub: Sub, span: Span | None) -> Term:
     """`a LIKE ANY ('x%', 'y%')` is like one of them, `a NOT LIKE ANY` unlike one of them, and ALL all of them."""
     listed = node.expression.this
     patterns = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+    if not patterns:
+        raise ArityError("LIKE compares with one pattern at least", span=span)
     if any(isinstance(each, exp.Query) for each in patterns) or isinstance(listed, exp.Query):
         raise UnsupportedError("LIKE compares with a list of patterns, and no query", span=span, hint="use EXISTS")
     value = sub(node.this)
@@ -187,11 +188,6 @@ def _position(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call("locate", (sub(node.args["substr"]), sub(node.this)), span=span)
 
 
-def _joined(node: Any, sub: Sub, span: Span | None) -> Term:
-    """'a' 'b' is one text."""
-    return Constant("".join(each.name for each in node.expressions), types.STRING, span=span)
-
-
 def _overlay(node: Any, sub: Sub, span: Span | None) -> Term:
     parts = [node.this, node.expression, node.args["from_"], node.args.get("for_")]
     return Call("overlay", tuple(sub(part) for part in parts if part is not None), span=span)
@@ -213,7 +209,6 @@ SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Trim: _trim,
     exp.StrPosition: _position,
     exp.Bracket: _item,
-    exp.Concat: _joined,
     exp.Overlay: _overlay,
     exp.HexString: _bytes,
     exp.BitwiseLeftShift: _shift,

@@ -24,8 +24,17 @@ def expand_aggregates(tree: exp.Expr, source: SourceText) -> exp.Expr:
 
 def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     match node:
-        case exp.WithinGroup(this=exp.Anonymous() as call):
-            made = _within_group(node, call, source)
+        case exp.Filter(this=exp.WithinGroup(this=exp.Anonymous() as call)):
+            made = _within_group(
+                node.this, call, lambda inner: exp.Filter(this=inner, expression=node.expression), source
+            )
+        case exp.WithinGroup(this=exp.Anonymous() as call) if not isinstance(node.parent, exp.Filter | exp.Window):
+            made = _within_group(node, call, lambda inner: inner, source)
+        case exp.Window(this=exp.IgnoreNulls(this=exp.Anonymous() as inside)) if inside.name.lower() == "any_value":
+            inside.set("this", "first_value")
+            return node
+        case exp.Window(this=exp.WithinGroup(this=exp.Anonymous() as call)):
+            return _over_group(node, call, source)
         case exp.Window(this=exp.Anonymous() | exp.Filter(this=exp.Anonymous())):
             return _windowed(node, source)
         case exp.Filter(this=exp.Any(this=exp.Paren(this=condition))):
@@ -46,6 +55,23 @@ def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
         # The column goes by what was written.
         made = exp.Alias(this=made, alias=exp.to_identifier(_free_name(call.name.lower(), node.parent)))
+    for part in made.walk():
+        if "start" not in part.meta:
+            part.meta.update(node.meta)
+    return made
+
+
+def _over_group(node: exp.Window, call: exp.Anonymous, source: SourceText) -> exp.Expr:
+    """`f(...) WITHIN GROUP (ORDER BY x) OVER w`."""
+
+    def over(inner: exp.Anonymous) -> exp.Expr:
+        window = node.copy()
+        window.set("this", inner)
+        return window
+
+    made = _within_group(node.this, call, over, source)
+    if made is None:
+        return node
     for part in made.walk():
         if "start" not in part.meta:
             part.meta.update(node.meta)
@@ -83,10 +109,14 @@ def _free_name(name: str, select: exp.Select) -> str:
 
 
 def _call(
-    call: exp.Anonymous, around: Callable[[exp.Anonymous], exp.Expr], source: SourceText, name: str | None = None
+    call: exp.Anonymous,
+    around: Callable[[exp.Anonymous], exp.Expr],
+    source: SourceText,
+    *,
+    descending: bool = False,
 ) -> exp.Expr | None:
-    """What a call stands for. `around` puts the FILTER around the aggregate in it."""
-    lowered = name or str(call.this).lower()
+    """What a call stands for. `around` puts the FILTER around the aggregate in it. `descending` is about listagg."""
+    lowered = str(call.this).lower()
     arguments = list(call.expressions)
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     values = arguments[0].expressions if distinct else arguments
@@ -112,6 +142,9 @@ def _call(
     if lowered in _OF_VALUES:
         if lowered == "mode" and distinct:
             raise UnsupportedError("mode(DISTINCT ...) has no meaning", span=span_of(call, source))
+        if lowered == "mode" and len(values) == 2 and isinstance(values[1], exp.Boolean):
+            # Whether of several the same one is taken every time, which is the case anyway.
+            values = values[:1]
         _check(lowered, values, 1, call, source)
         collected = around(_aggregate("collect_list", values, distinct))
         # In a window they come in the order of its rows, and of two values the first one may be asked for.
@@ -134,12 +167,15 @@ def _call(
             raise UnsupportedError(f"the separator of {lowered} is a constant", span=span_of(call, source))
         # In the order of the values, which that of their texts need not be.
         collected = around(_aggregate("collect_list", values[:1], distinct))
+        collected = _function("reverse", [collected]) if descending else collected
         texts = exp.Cast(this=collected, to=exp.DataType.build("ARRAY<STRING>", dialect="spark"))
         return _function("array_listagg", [texts, *separators])
     return None
 
 
-def _within_group(node: exp.WithinGroup, call: exp.Anonymous, source: SourceText) -> exp.Expr | None:
+def _within_group(
+    node: exp.WithinGroup, call: exp.Anonymous, around: Callable[[exp.Anonymous], exp.Expr], source: SourceText
+) -> exp.Expr | None:
     """`f(...) WITHIN GROUP (ORDER BY x)`."""
     lowered = str(call.this).lower()
     ordered = node.expression.expressions
@@ -150,16 +186,17 @@ def _within_group(node: exp.WithinGroup, call: exp.Anonymous, source: SourceText
     if lowered in ("percentile_cont", "percentile_disc"):
         _check(lowered, call.expressions, 1, call, source)
         share = call.expressions[0]
-        if descending:
+        function = _OF_DOUBLES[lowered][0]
+        if descending and lowered == "percentile_disc":
+            function = "array_percentile_disc_desc"
+        elif descending:
             share = exp.Sub(this=exp.Literal.number(1), expression=exp.Paren(this=share.copy()))
-            if lowered == "percentile_disc":
-                return None
-        collected = _aggregate("collect_list", [_double(order.this)], False)
-        return _function(_OF_DOUBLES[lowered][0], [collected, share])
-    if lowered in ("listagg", "string_agg") and not descending and order.this == _listed(call):
-        return _call(call, lambda inner: inner, source)
-    if lowered == "mode" and not call.expressions and not descending:
-        return _function("array_mode", [_aggregate("collect_list", [order.this], False)])
+        return _function(function, [around(_aggregate("collect_list", [_double(order.this)], False)), share])
+    if lowered in ("listagg", "string_agg") and order.this == _listed(call):
+        return _call(call, around, source, descending=descending)
+    if lowered == "mode" and not call.expressions:
+        collected = _function("array_sort", [around(_aggregate("collect_list", [order.this], False))])
+        return _function("array_mode", [_function("reverse", [collected]) if descending else collected])
     return None
 
 

@@ -35,6 +35,7 @@ SYNONYMS = {
     "to_unix_timestamp": "unix_timestamp",
     "positive": "+",
     "negative": "-",
+    "to_varchar": "to_char",
 }
 # Other than coalesce itself, these take two values.
 TWO_ARGUMENTS = ("nvl", "ifnull")
@@ -98,7 +99,7 @@ _FAMILIES = (
     ),
     (
         (
-            "hash xxhash64 from_json to_json arrays_zip to_char to_varchar to_number "
+            "hash xxhash64 from_json to_json arrays_zip to_number "
             "format_number format_string printf parse_json from_csv to_csv convert_timezone from_utc_timestamp "
             "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
         ),

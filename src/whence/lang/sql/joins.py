@@ -114,7 +114,7 @@ class _Reader:
                     lowered = self.lowering.complete(drafts[0], hint, drafts[0].when_empty)
                 else:
                     lowered = self.lowering.emit(self.lowering.fresh_name(hint), drafts, distinct=distinct, span=span)
-                    self.lowering.note_single(lowered, drafts)
+                self.lowering.note_single(lowered, drafts)
                 self.add_scope(block, self._pass_through(around, lowered), node.alias or None, node, span)
                 for join in node.args.get("joins") or ():
                     self.add_join(block, join)

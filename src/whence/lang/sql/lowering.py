@@ -104,7 +104,7 @@ class Lowering:
 
     def note_single(self, lowered: Lowered, drafts: Sequence[QueryDraft]) -> None:
         """Remember that a relation has at most one row, if the query that it was made from has."""
-        if len(drafts) == 1 and drafts[0].single and not lowered.free:
+        if len(drafts) == 1 and drafts[0].single:
             self.single.add(lowered.relation.name)
 
     def span(self, node: exp.Expr | None) -> Span | None:

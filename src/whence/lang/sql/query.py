@@ -212,7 +212,7 @@ def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[s
         block = Block(outer.numbers, outer, ctes)
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
         outputs = [Output(f"col{i + 1}", translate(lowering, block, c), lowering.span(c)) for i, c in enumerate(cells)]
-        drafts.append(QueryDraft(block, outputs, span=lowering.span(row)))
+        drafts.append(QueryDraft(block, outputs, span=lowering.span(row), single=len(query.expressions) == 1))
     return drafts
 
 

@@ -156,7 +156,8 @@ def _draft_groups(
     if direct is not None:
         nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
         # Groups without an aggregate are just the different ones.
-        return QueryDraft(block, direct, distinct=not aggregates, single=not groups, when_empty=nothing)
+        is_single = _one_group_only(block, groups)
+        return QueryDraft(block, direct, distinct=not aggregates, single=is_single, when_empty=nothing)
 
     leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
     computed = [Output(a.function, a, given=False) for a in aggregates]
@@ -182,7 +183,12 @@ def _draft_groups(
     if not groups and having is None and windowed is grouped:
         defaults = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
         empty = tuple(_substitute(o.term, defaults, o.span) for o in outputs) if table.free else ()
-    return QueryDraft(windowed, outputs, single=not groups, when_empty=empty)
+    return QueryDraft(windowed, outputs, single=_one_group_only(block, groups), when_empty=empty)
+
+
+def _one_group_only(block: Block, groups: Sequence[Term]) -> bool:
+    """Whether the values that are grouped by are the same in all rows: constants, or values from outside."""
+    return all(isinstance(term, Variable) and block.root(term.name) in block.fixed() for term in groups)
 
 
 def _one_group(

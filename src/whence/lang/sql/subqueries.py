@@ -146,7 +146,8 @@ def _matching(lowering: Lowering, row: Sequence[Term], draft: QueryDraft, span: 
 
 def _equal(block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None) -> QueryDraft:
     inner = block.child()
-    inner.equate(lowering.read(inner, values, span)[0], inner.import_term(row[0]), span)
+    for value, term in zip(lowering.read(inner, values, span), row, strict=True):
+        inner.equate(value, inner.import_term(term), span)
     return QueryDraft(inner, [])
 
 
@@ -155,9 +156,7 @@ def _equal_or_unknown(
 ) -> list[QueryDraft]:
     """What may not be called NOT IN: equal to a value; not NULL beside a NULL value; NULL beside any value."""
     if len(row) != 1:
-        raise UnsupportedError(
-            "NOT IN over several columns that can be NULL is not supported", span=span, hint="use NOT EXISTS"
-        )
+        return [_perhaps_equal(block, lowering, row, values, span)]
     beside_null, null = block.child(), block.child()
     beside_null.import_term(row[0])
     value = lowering.read(beside_null, values, span)[0]
@@ -165,6 +164,20 @@ def _equal_or_unknown(
     null.conditions.append(Call("isnull", (null.import_term(row[0]),)))
     lowering.read(null, values, span)
     return [_equal(block, lowering, row, values, span), QueryDraft(beside_null, []), QueryDraft(null, [])]
+
+
+def _perhaps_equal(
+    block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None
+) -> QueryDraft:
+    """Rows of several values that are equal, or would be if their NULLs were."""
+    inner = block.child()
+    for value, term in zip(lowering.read(inner, values, span), row, strict=True):
+        mine = inner.import_term(term)
+        equal = Call("=", (mine, value), span=span)
+        open_ = (Call("isnull", (mine,)), Call("isnull", (value,)))
+        lowering.typed(equal, inner)
+        inner.conditions.append(Call("or", (*open_, equal), span=span))
+    return QueryDraft(inner, [])
 
 
 def _nullable(lowering: Lowering, block: Block, row: Sequence[Term], draft: QueryDraft) -> bool:

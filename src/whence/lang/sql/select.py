@@ -20,6 +20,7 @@ from whence.lang.sql.lowering import Lowering, Output, QueryDraft
 from whence.lang.sql.order_by import check_groups, check_rows, in_having, with_aliases
 from whence.lang.sql.windows import Windowed, window_nodes
 from whence.model import types
+from whence.model.rules import Atom
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
 
@@ -310,17 +311,17 @@ def _substitute(term: Term, values: Mapping[str, Constant], span: Span | None) -
 
 def _one_row(lowering: Lowering, block: Block) -> bool:
     """Whether at most one row can come: nothing is read, or a table's key is fixed by constants or outer values."""
-    atoms = [atom for atom in block.atoms if atom.relation not in lowering.single]
-    if not atoms:
-        return True
-    if len(atoms) != 1:
-        return False
-    atom = atoms[0]
-    relation = lowering.relation(atom.relation)
     fixed = block.fixed()
+    return all(atom.relation in lowering.single or _is_found(lowering, block, atom, fixed) for atom in block.atoms)
+
+
+def _is_found(lowering: Lowering, block: Block, atom: Atom, fixed: set[str]) -> bool:
+    """Whether the values of a key are given, or of all columns where no row comes twice."""
+    relation = lowering.relation(atom.relation)
+    key = relation.key or (relation.column_names if relation.distinct else ())
     columns = {
         c.name.lower()
         for c, t in zip(relation.columns, atom.terms, strict=True)
         if isinstance(t, Variable) and block.root(t.name) in fixed
     }
-    return bool(relation.key) and {k.lower() for k in relation.key} <= columns
+    return bool(key) and {k.lower() for k in key} <= columns

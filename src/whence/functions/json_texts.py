@@ -8,8 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from whence.functions.resolve import TEXT, Builtin, always, plain, takes
-from whence.model.types import DOUBLE, INT, STRING, ArrayType
+from whence.functions.resolve import Builtin, Parameter, always, plain, takes
+from whence.model.types import DOUBLE, INT, NULL, STRING, ArrayType
+
+# Spark casts nothing else to it here.
+_TEXT = Parameter("a STRING", lambda given: STRING if given in (STRING, NULL) else None)
 
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<place>\d+)\]|\[\s*'(?P<quoted>[^']*)'\s*\]|(?P<every>\[\*\]|\.\*)")
 
@@ -154,7 +157,7 @@ def _number(words: str) -> str:
 
 
 JSON_TEXTS = (
-    Builtin("json_array_length", takes(TEXT, returns=INT), plain(_array_length), nullable=always),
-    Builtin("json_object_keys", takes(TEXT, returns=ArrayType(STRING)), plain(_object_keys), nullable=always),
-    Builtin("get_json_object", takes(TEXT, TEXT, returns=STRING), plain(_get), nullable=always),
+    Builtin("json_array_length", takes(_TEXT, returns=INT), plain(_array_length), nullable=always),
+    Builtin("json_object_keys", takes(_TEXT, returns=ArrayType(STRING)), plain(_object_keys), nullable=always),
+    Builtin("get_json_object", takes(_TEXT, _TEXT, returns=STRING), plain(_get), nullable=always),
 )

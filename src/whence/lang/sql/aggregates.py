@@ -69,6 +69,7 @@ def _over_group(node: exp.Window, call: exp.Anonymous, source: SourceText) -> ex
         window.set("this", inner)
         return window
 
+    _check_whole(node, call, source)
     made = _within_group(node.this, call, over, source)
     if made is None:
         return node
@@ -76,6 +77,19 @@ def _over_group(node: exp.Window, call: exp.Anonymous, source: SourceText) -> ex
         if "start" not in part.meta:
             part.meta.update(node.meta)
     return made
+
+
+def _check_whole(node: exp.Window, call: exp.Anonymous, source: SourceText) -> None:
+    """What is ordered by itself is taken of whole partitions."""
+    select = node.find_ancestor(exp.Select)
+    alias = node.args.get("alias")
+    named = [w for w in (select.args.get("windows") or () if select else ()) if alias and w.this.name == alias.name]
+    if any(each.args.get(part) is not None for each in (node, *named) for part in ("order", "spec")):
+        raise UnsupportedError(
+            f"{call.name.lower()} takes a window of whole partitions",
+            span=span_of(call, source),
+            hint="leave ORDER BY and ROWS out of OVER",
+        )
 
 
 def _windowed(node: exp.Window, source: SourceText) -> exp.Expr:
@@ -94,6 +108,8 @@ def _windowed(node: exp.Window, source: SourceText) -> exp.Expr:
 
     if str(call.this).lower() in ("collect_set", "listagg", "string_agg"):
         return node
+    if str(call.this).lower() == "median":
+        _check_whole(node, call, source)
     made = _call(call, over, source)
     if made is None:
         return node

@@ -94,6 +94,8 @@ def _sets(lowering: Lowering, group: exp.Group) -> list[tuple[exp.Expr, ...]] | 
 def _of(node: exp.Expr, parts: Sequence[exp.Expr]) -> list[tuple[exp.Expr, ...]]:
     """The sets of ROLLUP (all beginnings of the list), CUBE (all choices from it), or GROUPING SETS (those listed)."""
     units = [_columns(part) for part in parts]
+    if isinstance(node, exp.Rollup | exp.Cube) and not all(units):
+        raise UnsupportedError(f"{node.key.upper()} takes no () among its groups", hint="leave it out")
     if isinstance(node, exp.Rollup):
         return [_joined(units[:end]) for end in range(len(units), -1, -1)]
     if isinstance(node, exp.Cube):

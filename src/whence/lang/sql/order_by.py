@@ -69,6 +69,8 @@ def _keys(lowering: Lowering, orders: Sequence[exp.Order], width: int) -> list[e
                 raise UnknownNameError(
                     f"there is no column number {key.this} in the select list", span=lowering.span(key)
                 )
+        elif isinstance(key, exp.Neg) and isinstance(key.this, exp.Literal) and key.this.is_int:
+            raise UnknownNameError(f"there is no column number -{key.this.name}", span=lowering.span(key))
         elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
             continue
         elif key.find(exp.Query) is not None:

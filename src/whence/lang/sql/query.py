@@ -47,6 +47,10 @@ def raw_parts(
             span=lowering.span(tails[0].node),
             hint="limit what is read from it",
         )
+    if orders and not isinstance(inner, exp.Union):
+        raise UnsupportedError(
+            "ORDER BY is not supported in a recursion", span=lowering.span(orders[0]), hint="its rows have no order"
+        )
     if not isinstance(inner, exp.Union):
         return [(inner, d) for d in _parts(lowering, query, outer, ctes, distinct=True, top=True)]
     branches = [p for side in (inner.this, inner.expression) for p in raw_parts(lowering, side, outer, inside)]

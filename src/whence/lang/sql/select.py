@@ -228,6 +228,24 @@ def _group_nodes(select: exp.Select, block: Block) -> list[exp.Expr]:
     return list(group.expressions)
 
 
+def _check_groups_of_aliases(
+    lowering: Lowering, select: exp.Select, block: Block, listed: Sequence[exp.Expr]
+) -> None:
+    """As in Spark, an alias of the list cannot be grouped by whose expression has another one in it, nor can a number
+    stand for a column of a *.
+    """
+    if any(item.is_star for item in select.expressions) and any(isinstance(n, exp.Literal) and n.is_int for n in listed):
+        raise UnsupportedError("a number in GROUP BY beside * is not supported", span=lowering.span(select))
+    names = {node.name.lower() for node in listed if isinstance(node, exp.Column) and not node.table}
+    items = select.expressions
+    for at, item in enumerate(items):
+        is_grouped = item.alias.lower() in names if listed else not aggregate_calls(item)
+        if isinstance(item, exp.Alias) and is_grouped and with_aliases(item, items[:at], block) is not item:
+            raise UnsupportedError(
+                "grouping by an alias whose expression uses another one is not supported", span=lowering.span(item)
+            )
+
+
 def _group_terms(
     lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]
 ) -> tuple[list[Term], bool]:
@@ -238,6 +256,7 @@ def _group_terms(
     terms = []
     has_constants = False
     listed = _group_nodes(select, block)
+    _check_groups_of_aliases(lowering, select, block, listed)
     is_all = group.args.get("all") and not listed
     for node in [i.unalias() for i in items if not aggregate_calls(i)] if is_all else listed:
         meant = _meant(lowering, block, node, items)
@@ -247,6 +266,10 @@ def _group_terms(
         if not variable_names([term]):
             has_constants = True
             continue
+        if variable_names([term]) <= set(block.free.values()):
+            raise UnsupportedError(
+                "a column of the outer query in GROUP BY is not supported", span=lowering.span(meant), hint="leave it out"
+            )
         lowering.typed(term, block)
         terms.append(block.resolve_term(term))
     return list(dict.fromkeys(terms)), has_constants

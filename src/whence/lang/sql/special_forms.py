@@ -73,6 +73,12 @@ def _row_in_list(node: Any, sub: Sub, span: Span | None) -> Term:
 
 def _is(node: Any, sub: Sub, span: Span | None) -> Term:
     if isinstance(node.expression, exp.Null):
+        inner = node.this.unnest()
+        inner = inner.this.unnest() if isinstance(inner, exp.Not) else inner
+        if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+            raise UnsupportedError(
+                "IS NULL of IN (SELECT ...) is not supported", span=span, hint="use EXISTS, and compare NULLs by <=>"
+            )
         return Call("isnull", (sub(node.this),), span=span)
     if not isinstance(node.expression, exp.Boolean):
         raise UnsupportedError(

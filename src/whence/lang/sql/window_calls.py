@@ -39,8 +39,8 @@ class NamedWindows:
     def of(cls, select: exp.Select) -> NamedWindows:
         return cls({str(each.this.name).lower(): each for each in select.args.get("windows") or ()})
 
-    def meant(self, lowering: Lowering, node: exp.Window) -> exp.Window:
-        """The window that a call is over: its own, or the one of that name."""
+    def meant(self, lowering: Lowering, node: exp.Window, names: int = 0) -> exp.Window:
+        """The window that a call is over: its own, or the one of that name, which may be another name for one."""
         alias = node.args.get("alias")
         if alias is None:
             return node
@@ -50,10 +50,12 @@ class NamedWindows:
                 "a window that goes on from a named one is not supported", span=span, hint="write the window out"
             )
         found = self.named.get(alias.name.lower())
+        if names > 1:
+            raise UnsupportedError("this window is a name of a name of a window", span=span, hint="name it itself")
         if found is None:
             hint = did_you_mean(alias.name, self.named)
             raise UnknownNameError(f"there is no window {alias.name!r}", span=span, hint=hint)
-        return self.meant(lowering, found)
+        return self.meant(lowering, found, names + 1)
 
 
 def window_call(lowering: Lowering, block: Block, node: exp.Window, windows: NamedWindows) -> Window:

@@ -17,6 +17,7 @@ from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
 from whence.functions.json_texts import JSON_TEXTS
 from whence.functions.mathematics import MATHEMATICS
+from whence.functions.number_formats import NUMBER_FORMATS
 from whence.functions.patterns import PATTERNS
 from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
 from whence.functions.resolve import Builtin
@@ -30,7 +31,7 @@ from whence.functions.vectors import VECTORS
 _FAMILIES = (
     *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
     *(MATHEMATICS, PATTERNS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
-    *(JSON_TEXTS, URLS, VECTORS),
+    *(JSON_TEXTS, NUMBER_FORMATS, URLS, VECTORS),
 )
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})

@@ -36,6 +36,7 @@ SYNONYMS = {
     "positive": "+",
     "negative": "-",
     "to_varchar": "to_char",
+    "printf": "format_string",
 }
 # Other than coalesce itself, these take two values.
 TWO_ARGUMENTS = ("nvl", "ifnull")
@@ -99,8 +100,8 @@ _FAMILIES = (
     ),
     (
         (
-            "hash xxhash64 from_json to_json arrays_zip to_number "
-            "format_number format_string printf parse_json from_csv to_csv convert_timezone from_utc_timestamp "
+            "hash xxhash64 from_json to_json arrays_zip "
+            "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
             "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
         ),
         _NOT_THERE,

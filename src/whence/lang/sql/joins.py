@@ -162,8 +162,8 @@ class _Reader:
         inner = node.this
         if isinstance(inner, exp.Subquery):
             return inner.this
-        table = exp.Table(this=inner)
-        if not is_range(table):
+        table = exp.Table(this=inner, alias=None if node.args.get("alias") is None else node.args["alias"].copy())
+        if not is_range(table) and Generator.of(inner) is None:
             raise UnsupportedError(
                 "LATERAL takes a query, or explode and the like", span=self.lowering.span(node) or None
             )

@@ -70,13 +70,30 @@ def window_call(lowering: Lowering, block: Block, node: exp.Window, windows: Nam
         raise UnsupportedError(f"{function} needs an ORDER BY in its window", span=span)
     keys = [lowering.typed(key.term, block).type for key in order]
     spec = over.args.get("spec")
-    frame = None if spec is None else _frame(lowering, spec, keys, span)
+    frame = None if spec is None else _frame(lowering, spec, keys or _constant_key(lowering, block, over), span)
+    if frame is not None and frame.unit == "range" and not keys:
+        frame = _around_zero(frame, span)
     if frame is not None and not has_frame(function):
         raise UnsupportedError(f"{function} looks at no ROWS or RANGE", span=span, hint="leave it out")
     if frame is None and has_frame(function):
         frame = _RUNNING if is_ordered else _WHOLE
     partition = [term for term in partition if not isinstance(term, Constant)]
     return Window(function, tuple(arguments), tuple(partition), order, frame, span=span)
+
+
+def _constant_key(lowering: Lowering, block: Block, over: exp.Window) -> list[Type]:
+    """The type of a single constant that a window is ordered by."""
+    ordered = over.args["order"].expressions if over.args.get("order") is not None else []
+    kinds = [lowering.typed(_translated(lowering, block, each.this), block).type for each in ordered]
+    return kinds if len(kinds) == 1 else []
+
+
+def _around_zero(frame: Frame, span: Span | None) -> Frame:
+    """A frame by range where all rows are at a distance of 0 from each other."""
+    low, high = (0 if bound is None else bound.value for bound in (frame.start, frame.end))
+    if low <= 0 <= high:  # type: ignore[operator]
+        return _WHOLE
+    raise UnsupportedError("this frame has no rows", span=span)
 
 
 def sort_keys(lowering: Lowering, block: Block, order: exp.Order | None) -> tuple[SortKey, ...]:

@@ -57,6 +57,8 @@ _HMAC |= {name.replace("-", ""): digest for name, digest in _HMAC.items()}
 
 
 def _hmac(key: bytes, message: bytes, algorithm: str = "SHA-256") -> bytes:
+    if not key:
+        raise EvaluationError("hmac() takes a key of at least one byte")
     digest = _HMAC.get(algorithm.upper())
     if digest is None:
         raise EvaluationError(f"hmac() knows no {shown(algorithm)}", hint=f"there are {', '.join(list(_HMAC)[:6])}")

@@ -51,8 +51,8 @@ def settings(source: Path) -> list[tuple[str, str]]:
 
 
 def column_types(schema: str) -> list[str]:
-    """The types in `struct<name:type,...>`, as written there. A name may hold anything, brackets and commas included, so
-    that a column ends at a comma, or at the end, where a type is complete.
+    """The types in `struct<name:type,...>`, as written there. A name may hold anything, brackets and commas included:
+    a column ends at a comma, or at the end, where a type is complete.
     """
     found: list[str] = []
     part = ""

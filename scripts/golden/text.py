@@ -83,7 +83,9 @@ def hive(value: Any, kind: pa.DataType, *, nested: bool = False) -> str:
         return value.decode("utf-8", "replace")
     if isinstance(value, float):
         # As Java writes it; there is no negative zero here.
-        return (REAL if pa.types.is_float32(kind) else DOUBLE).to_text(value + 0.0) if math.isfinite(value) else str(value)
+        return (
+            (REAL if pa.types.is_float32(kind) else DOUBLE).to_text(value + 0.0) if math.isfinite(value) else str(value)
+        )
     return str(value)
 
 

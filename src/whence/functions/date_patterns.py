@@ -1,7 +1,7 @@
 """Patterns for dates and times, such as 'yyyy-MM-dd HH:mm:ss', as Java's DateTimeFormatter reads them.
 
-Letters that depend on a time zone or a week of a locale are refused by name. What stands in brackets may be missing in a
-text that is read, a time zone included, which then has to be.
+Letters that depend on a time zone or a week of a locale are refused by name. What stands in brackets may be missing in
+a text that is read, a time zone included, which then has to be.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def _decode(data: bytes, charset: str) -> str:
 
 def _unhex(text: str) -> bytes:
     try:
-        if text.isascii() and text.isalnum() or not text:
+        if (text.isascii() and text.isalnum()) or not text:
             return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
     except ValueError:
         pass
@@ -73,7 +73,7 @@ def _unbase64(text: str) -> bytes:
     packed = "".join(text.split())
     signs = packed.rstrip("=")
     filling = len(packed) - len(signs)
-    if filling and (filling > 2 or len(packed) % 4) or len(signs) % 4 == 1:
+    if (filling and (filling > 2 or len(packed) % 4)) or len(signs) % 4 == 1:
         raise EvaluationError(f"{text!r} is not in BASE64")
     try:
         return base64.b64decode(signs + "=" * (-len(signs) % 4), validate=True)

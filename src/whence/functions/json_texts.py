@@ -28,15 +28,6 @@ def _unknown(word: str) -> Any:
     raise ValueError(word)
 
 
-_READER = json.JSONDecoder(
-    parse_int=_Number,
-    parse_float=_Number,
-    parse_constant=_unknown,
-    object_pairs_hook=lambda pairs: _Object(pairs),
-    strict=False,
-)
-
-
 class _Object:
     """Names and values in their order; a name may come again."""
 
@@ -47,6 +38,13 @@ class _Object:
         return [value for each, value in self.pairs if each == name]
 
 
+_READER = json.JSONDecoder(
+    parse_int=_Number,
+    parse_float=_Number,
+    parse_constant=_unknown,
+    object_pairs_hook=_Object,
+    strict=False,
+)
 _NOTHING = object()
 
 

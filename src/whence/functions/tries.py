@@ -17,7 +17,9 @@ from whence.model.terms import Call
 from whence.model.types import Type, Value
 from whence.model.types.base import cast, castable
 
-_BY_NAME = {each.name: each for family in (ARITHMETIC, ELEMENTARY, ENCODINGS, EPOCHS, NUMBER_FORMATS, URLS) for each in family}
+_BY_NAME = {
+    each.name: each for family in (ARITHMETIC, ELEMENTARY, ENCODINGS, EPOCHS, NUMBER_FORMATS, URLS) for each in family
+}
 # What Spark has a try_ function of, by our names.
 _TRIED = {
     "try_add": "+",

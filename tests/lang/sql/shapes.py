@@ -155,19 +155,19 @@ PATTERNS = [
     "SELECT id, s LIKE ANY ('p', 'x%') AS l, s NOT LIKE ANY ('p', 'q') AS n, s ILIKE ALL ('P', '%') AS a FROM a",
     "SELECT id FROM t WHERE g NOT LIKE ALL ('a%', 'b')",
     "SELECT coalesce(*) AS first FROM (SELECT z, id FROM u)",
-    "SELECT 'it''s' AS quoted, 'a' 'b' AS joined, 12345678901234567890 AS large, "
-    "overlay('abcdef' PLACING '45' FROM 4 FOR 2) AS o",
+    "SELECT 'it''s' AS quoted, 'a' 'b' AS joined, 12345678901234567890 AS large",
+    "SELECT overlay('abcdef' PLACING '45' FROM 4 FOR 2) AS o",
 ]
+DIFFERENT = "(SELECT DISTINCT * FROM t WHERE id <> 3)"
 WINDOW_STATISTICS = [
-    "SELECT id, var_pop(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v, any_value(id) OVER (PARTITION BY g) AS a "
-    "FROM (SELECT DISTINCT * FROM t)",
-    "SELECT id, collect_list(x) OVER (PARTITION BY g ORDER BY id ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS c "
-    "FROM (SELECT DISTINCT * FROM t WHERE id <> 3)",
+    f"SELECT id, var_pop(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v FROM {DIFFERENT}",
+    f"SELECT id, collect_list(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS c FROM {DIFFERENT}",
+    f"SELECT id, any_value(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v FROM {DIFFERENT}",
     "SELECT id, bool_or(x > 2) OVER (PARTITION BY g) AS b, count_if(x > 2) OVER (PARTITION BY g) AS c FROM t",
     "SELECT id, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) OVER (PARTITION BY g) AS p FROM t",
-    "SELECT percentile_disc(0.3) WITHIN GROUP (ORDER BY x DESC) AS p, listagg(g, ',') WITHIN GROUP (ORDER BY g DESC) AS l, "
-    "mode() WITHIN GROUP (ORDER BY x DESC) AS m, percentile_cont(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE id > 2) AS f "
-    "FROM t",
+    "SELECT percentile_disc(0.3) WITHIN GROUP (ORDER BY x DESC) AS p FROM t",
+    "SELECT listagg(g, ',') WITHIN GROUP (ORDER BY g DESC) AS l, mode() WITHIN GROUP (ORDER BY x DESC) AS m FROM t",
+    "SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE id > 2) AS f FROM t",
 ]
 # Spark has no such comparisons.
 QUANTIFIED = [

@@ -252,9 +252,7 @@ def find_column(scope: Iterable[ColumnEntry], table: str | None, column: str, sp
         places = " or ".join(f"{e.table}.{e.column}" if e.table else e.column for e in found)
         same = len({(e.table or "").lower() for e in found}) == 1
         hint = "give one of the tables an alias, or one of the columns" if same else "put the table's name before it"
-        raise UnknownNameError(
-            f"column {column!r} is ambiguous: {places}", span=span, hint=hint
-        )
+        raise UnknownNameError(f"column {column!r} is ambiguous: {places}", span=span, hint=hint)
     return found[0] if found else None
 
 

@@ -104,7 +104,9 @@ def in_having(node: exp.Expr, items: Sequence[exp.Expr], grouped: set[str]) -> e
     """With what aliases stand for: outside of aggregates HAVING looks at the columns that are grouped by, and then at
     aliases.
     """
-    aliases = {i.alias.lower(): i.unalias() for i in items if isinstance(i, exp.Alias) and i.alias.lower() not in grouped}
+    aliases = {
+        i.alias.lower(): i.unalias() for i in items if isinstance(i, exp.Alias) and i.alias.lower() not in grouped
+    }
 
     def meant(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Query) or aggregate_calls(part) == [part]:

@@ -228,13 +228,13 @@ def _group_nodes(select: exp.Select, block: Block) -> list[exp.Expr]:
     return list(group.expressions)
 
 
-def _check_groups_of_aliases(
-    lowering: Lowering, select: exp.Select, block: Block, listed: Sequence[exp.Expr]
-) -> None:
+def _check_groups_of_aliases(lowering: Lowering, select: exp.Select, block: Block, listed: Sequence[exp.Expr]) -> None:
     """As in Spark, an alias of the list cannot be grouped by whose expression has another one in it, nor can a number
     stand for a column of a *.
     """
-    if any(item.is_star for item in select.expressions) and any(isinstance(n, exp.Literal) and n.is_int for n in listed):
+    if any(item.is_star for item in select.expressions) and any(
+        isinstance(n, exp.Literal) and n.is_int for n in listed
+    ):
         raise UnsupportedError("a number in GROUP BY beside * is not supported", span=lowering.span(select))
     names = {node.name.lower() for node in listed if isinstance(node, exp.Column) and not node.table}
     items = select.expressions
@@ -268,7 +268,9 @@ def _group_terms(
             continue
         if variable_names([term]) <= set(block.free.values()):
             raise UnsupportedError(
-                "a column of the outer query in GROUP BY is not supported", span=lowering.span(meant), hint="leave it out"
+                "a column of the outer query in GROUP BY is not supported",
+                span=lowering.span(meant),
+                hint="leave it out",
             )
         lowering.typed(term, block)
         terms.append(block.resolve_term(term))

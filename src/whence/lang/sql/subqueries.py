@@ -122,9 +122,7 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
 # Parts
 
 
-def _reader(
-    lowering: Lowering, block: Block, query: exp.Expr, row: Sequence[Term], span: Span | None
-) -> QueryDraft:
+def _reader(lowering: Lowering, block: Block, query: exp.Expr, row: Sequence[Term], span: Span | None) -> QueryDraft:
     """The query, which has as many columns as the row, as a draft whose block holds all of it."""
     draft = lowering.draft(query, block)
     _check_columns(draft, len(row), span)

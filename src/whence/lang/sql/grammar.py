@@ -62,6 +62,22 @@ class OperatorParser(PipeParser):
     ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.ALIAS_TOKENS | _NAMES
     TABLE_ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.TABLE_ALIAS_TOKENS | _NAMES
 
+    def _parse_primary(self) -> exp.Expr | None:
+        is_text = self._curr.token_type is TokenType.STRING and self._next.token_type is TokenType.STRING
+        return self._parse_texts() if is_text else super()._parse_primary()
+
+    def _parse_texts(self) -> exp.Expr:
+        """'a' 'b' is one text, and 'it''s' has a quote in it."""
+        text, first = self._curr.text, self._curr
+        self._advance()
+        while self._curr.token_type is TokenType.STRING:
+            quote = self.sql[self._prev.end]
+            if self._curr.start == self._prev.end + 1 and self.sql[self._curr.start] == quote:
+                text += quote
+            text += self._curr.text
+            self._advance()
+        return self.expression(exp.Literal.string(text), first)
+
     def _parse_placeholder(self) -> exp.Expr | None:
         """A parameter knows its place in the text."""
         node = super()._parse_placeholder()
@@ -172,21 +188,7 @@ class SparkSql(ZonelessSpark):
             is_number = dot.token_type is TokenType.DOT and digits.token_type is TokenType.NUMBER
             if is_number and (dot.end + 1 < digits.start or "." in digits.text):
                 self.raise_error(_DOT, dot)
-            if dot.token_type is TokenType.STRING and digits.token_type is TokenType.STRING:
-                return self._parse_texts()
             return super()._parse_primary()
-
-        def _parse_texts(self) -> exp.Expr:
-            """'a' 'b' is one text, and 'it''s' has a quote in it."""
-            text, first = self._curr.text, self._curr
-            self._advance()
-            while self._curr.token_type is TokenType.STRING:
-                quote = self.sql[self._prev.end]
-                if self._curr.start == self._prev.end + 1 and self.sql[self._curr.start] == quote:
-                    text += quote
-                text += self._curr.text
-                self._advance()
-            return self.expression(exp.Literal.string(text), first)
 
         def _parse_range(self, this: exp.Expr | None = None, parse_is: bool = False) -> exp.Expr | None:
             """NOT stands before IN, LIKE and the like, but within IS NOT NULL."""

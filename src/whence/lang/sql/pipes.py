@@ -58,9 +58,10 @@ class PipeParser(SparkParser):
             return made
         source = _around(query) if query.args.get("where") is not None else _tables(query)
         join = self._parse_join()
-        if join is None:
-            self.raise_error(f"Expecting an operator after |>, and there is {word}", self._curr)
-        return source.join(join, copy=False)
+        if join is not None:
+            return source.join(join, copy=False)
+        self.raise_error(f"Expecting an operator after |>, and there is {word}", self._curr)
+        return source
 
     def _piped_where(self, query: exp.Expr) -> exp.Expr:
         self._advance()

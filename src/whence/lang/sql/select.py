@@ -49,7 +49,7 @@ def draft_select(
     if having is not None:
         listed = _group_nodes(select, block) or ([node.unalias() for node in nodes] if group is not None else [])
         grouped = {each.name.lower() for each in listed if isinstance(each, exp.Column)}
-        having.set("this", in_having(with_aliases(having.this, nodes, block), nodes, grouped))
+        having.set("this", with_aliases(in_having(having.this, nodes, grouped), nodes, block))
     later = Later(select, [] if tail is None else tail.keys(nodes))
     calls = [c for item in (*nodes, having, *later.nodes) if item is not None for c in aggregate_calls(item)]
     if not (calls or group is not None or having is not None):

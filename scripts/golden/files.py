@@ -9,6 +9,14 @@ from pathlib import Path
 
 _QUERY = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/|\()*(SELECT|WITH|VALUES|FROM|TABLE)\b", re.IGNORECASE | re.DOTALL)
 
+_SIMPLE = re.compile(
+    r"(?:tinyint|smallint|int|bigint|float|double|boolean|string|binary|date|void|variant|interval|user-defined type"
+    r"|timestamp(?:_ntz|_ltz)?|time|decimal|char|varchar|geometry|geography)(?:\([\w, :]*\))?(?: collate \w+)?"
+    r"|interval (?:year|month|day|hour|minute|second)(?: to (?:month|hour|minute|second))?",
+    re.IGNORECASE,
+)
+_NESTED = re.compile(r"(?:array|map|struct)<")
+
 
 @dataclass(frozen=True)
 class Block:
@@ -43,18 +51,25 @@ def settings(source: Path) -> list[tuple[str, str]]:
 
 
 def column_types(schema: str) -> list[str]:
-    """The types in `struct<name:type,...>`, as written there. A name may hold anything, and the type is what follows
-    its last colon outside of brackets.
+    """The types in `struct<name:type,...>`, as written there. A name may hold anything, brackets and commas included:
+    a column ends at a comma, or at the end, where a type is complete.
     """
-    inner, parts, depth, start = schema.removeprefix("struct<").removesuffix(">"), [], 0, 0
-    for place, sign in enumerate(inner):
-        depth += (sign in "<(") - (sign in ">)")
-        if sign == "," and depth == 0:
-            parts.append(inner[start:place])
-            start = place + 1
-    return [_type(part) for part in [*parts, inner[start:]]]
+    found: list[str] = []
+    part = ""
+    for piece in schema.removeprefix("struct<").removesuffix(">").split(","):
+        part = f"{part},{piece}" if part else piece
+        kind = _type(part)
+        if kind is not None:
+            found.append(kind)
+            part = ""
+    return found if not part else [*found, part]
 
 
-def _type(part: str) -> str:
-    found = re.search(r":((?:array|map|struct)<.*>|[a-z_]+(?:\([\d, ]*\))?(?: [a-z ]+)?)$", part)
-    return found[1] if found else part
+def _type(part: str) -> str | None:
+    """The type that a column ends with, if it is a whole one."""
+    for end in (part[place + 1 :] for place, sign in enumerate(part) if sign == ":"):
+        if _NESTED.match(end):
+            return end if end.endswith(">") and end.count("<") == end.count(">") else None
+        if _SIMPLE.fullmatch(end):
+            return end
+    return None

@@ -9,6 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from whence.model.types import DOUBLE, REAL
+
 _NAMES = {
     "int8": "tinyint",
     "int16": "smallint",
@@ -79,8 +81,12 @@ def hive(value: Any, kind: pa.DataType, *, nested: bool = False) -> str:
         return f'"{value}"' if nested else str(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    # There is no negative zero here.
-    return str(value + 0.0) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        # As Java writes it; there is no negative zero here.
+        return (
+            (REAL if pa.types.is_float32(kind) else DOUBLE).to_text(value + 0.0) if math.isfinite(value) else str(value)
+        )
+    return str(value)
 
 
 def same_lines(ours: Sequence[str], theirs: Sequence[str]) -> bool:

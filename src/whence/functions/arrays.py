@@ -26,7 +26,7 @@ from whence.functions.resolve import (
 )
 from whence.functions.widening import common_type, is_integer
 from whence.model.terms import Call
-from whence.model.types import BIGINT, BOOLEAN, INT, NULL, STRING, ArrayType, DecimalType, Type, Value
+from whence.model.types import BIGINT, BOOLEAN, INT, NULL, REAL, STRING, ArrayType, DecimalType, Type, Value
 
 Values = tuple[Any, ...]
 # Longer sequences are a mistake, and would take the memory of the whole process.
@@ -93,6 +93,9 @@ _PLACE = Parameter(COUNT.description, lambda given: INT if is_integer(given) els
 
 def _tightest(left: Type, right: Type) -> Type | None:
     """The type that one of two elements becomes. Spark widens neither to nor from a DECIMAL here."""
+    if REAL in (left, right) and (is_integer(left) or is_integer(right)):
+        # Elsewhere a FLOAT and a whole number meet as DOUBLEs.
+        return REAL
     decimals = isinstance(left, DecimalType) or isinstance(right, DecimalType)
     return None if decimals and left != right and NULL not in (left, right) else common_type((left, right))
 

@@ -13,8 +13,11 @@ from whence.functions.conditional import CONDITIONAL, LOGIC
 from whence.functions.dates import DATES
 from whence.functions.digests import DIGESTS
 from whence.functions.elementary import ELEMENTARY
+from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
+from whence.functions.json_texts import JSON_TEXTS
 from whence.functions.mathematics import MATHEMATICS
+from whence.functions.number_formats import NUMBER_FORMATS
 from whence.functions.patterns import PATTERNS
 from whence.functions.records import RECORDS
 from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
@@ -23,10 +26,13 @@ from whence.functions.statistics import STATISTICS
 from whence.functions.strings import STRINGS
 from whence.functions.text_edits import TEXT_EDITS
 from whence.functions.tries import TRIES
+from whence.functions.urls import URLS
+from whence.functions.vectors import VECTORS
 
 _FAMILIES = (
-    *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, EPOCHS, LOGIC, MATHEMATICS),
-    *(PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+    *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
+    *(MATHEMATICS, PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+    *(JSON_TEXTS, NUMBER_FORMATS, URLS, VECTORS),
 )
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})

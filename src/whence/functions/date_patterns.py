@@ -1,6 +1,7 @@
 """Patterns for dates and times, such as 'yyyy-MM-dd HH:mm:ss', as Java's DateTimeFormatter reads them.
 
-Letters that depend on a time zone, a week of a locale or an era are refused by name.
+Letters that depend on a time zone or a week of a locale are refused by name. What stands in brackets may be missing in
+a text that is read, a time zone included, which then has to be.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Field(NamedTuple):
 @lru_cache(maxsize=1024)
 def fields(pattern: str) -> tuple[Field, ...]:
     found: list[Field] = []
-    at = 0
+    at = depth = 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
         if token is None:
@@ -41,15 +42,24 @@ def fields(pattern: str) -> tuple[Field, ...]:
         if token[1] is not None:
             found.append(Field("", 0, token[1].replace("''", "'") or "'"))
         elif token[2] is not None:
-            _check(pattern, token[2], len(token[0]))
+            if not depth or token[2] not in _ZONES:
+                _check(pattern, token[2], len(token[0]))
             found.append(Field(token[2], len(token[0]), token[0]))
-        elif token[0] in "[]{}#":
+        elif token[0] in "[]":
+            depth += 1 if token[0] == "[" else -1
+            if depth < 0:
+                raise _refused(pattern, "] stands without [")
+            found.append(Field(token[0], 0, token[0]))
+        elif token[0] in "{}#":
             raise _refused(pattern, f"{token[0]} is not supported")
         else:
             found.append(Field("", 0, token[0]))
+    if depth:
+        raise _refused(pattern, "[ has no end")
     return tuple(found)
 
 
+_ZONES = "VzOXxZ"
 # How often a letter may stand.
 _LONGEST = {
     **dict.fromkeys("dhHkKms", 2),
@@ -60,8 +70,10 @@ _LONGEST = {
     "D": 3,
     "S": 9,
     "a": 1,
-    "Q": 2,
+    "Q": 4,
     "q": 2,
+    "G": 4,
+    "F": 1,
 }
 
 
@@ -69,7 +81,7 @@ def _check(pattern: str, letter: str, count: int) -> None:
     most = _LONGEST.get(letter)
     if most is None:
         raise _refused(pattern, f"the letter {letter} is not supported")
-    if count > most or (letter == "y" and count == 3):
+    if count > most:
         raise _refused(pattern, f"{letter * count} is not supported")
 
 
@@ -80,9 +92,15 @@ def _refused(pattern: str, why: str) -> EvaluationError:
 
 
 def formatted(moment: datetime.datetime, pattern: str) -> str:
-    return "".join(
-        field.text if not field.letter else _FORMATS[field.letter](moment, field.repeated) for field in fields(pattern)
-    )
+    parts: list[str] = []
+    for field in fields(pattern):
+        if not field.letter:
+            parts.append(field.text)
+        elif field.letter in _ZONES:
+            raise _refused(pattern, f"the letter {field.letter} is not supported")
+        elif field.letter not in "[]":
+            parts.append(_FORMATS[field.letter](moment, field.repeated))
+    return "".join(parts)
 
 
 def _number(part: Callable[[datetime.datetime], int]) -> Callable[[datetime.datetime, int], str]:
@@ -105,6 +123,13 @@ def _day_name(moment: datetime.datetime, count: int) -> str:
     return name if count == 4 else name[:3]
 
 
+def _quarter(moment: datetime.datetime, count: int) -> str:
+    number = (moment.month + 2) // 3
+    if count <= 2:
+        return str(number).rjust(count, "0")
+    return f"Q{number}" if count == 3 else ("1st", "2nd", "3rd", "4th")[number - 1] + " quarter"
+
+
 _FORMATS: dict[str, Callable[[datetime.datetime, int], str]] = {
     "y": _year,
     "M": _month,
@@ -120,7 +145,9 @@ _FORMATS: dict[str, Callable[[datetime.datetime, int], str]] = {
     "m": _number(lambda moment: moment.minute),
     "s": _number(lambda moment: moment.second),
     "S": lambda moment, count: f"{moment.microsecond:06d}000"[:count],
-    "Q": _number(lambda moment: (moment.month + 2) // 3),
+    "Q": _quarter,
+    "G": lambda _, count: "AD" if count < 4 else "Anno Domini",
+    "F": _number(lambda moment: (moment.day - 1) % 7 + 1),
     "q": _number(lambda moment: (moment.month + 2) // 3),
 }
 
@@ -150,12 +177,19 @@ def _reader(pattern: str) -> re.Pattern[str]:
         if not field.letter:
             parts.append(re.escape(field.text))
             continue
+        if field.letter in "[]":
+            parts.append("(?:" if field.letter == "[" else ")?")
+            continue
+        if field.letter in _ZONES:
+            # A moment of another zone would be another one here.
+            parts.append("(?!)")
+            continue
         group = _READABLE.get(field.letter)
         if group is None:
             raise _refused(pattern, f"{field.text} is not read from a text")
         # Numbers side by side have the lengths that the pattern gives them.
         digits_follow = (
-            place + 1 < len(listed) and bool(listed[place + 1].letter) and listed[place + 1].letter not in "aE"
+            place + 1 < len(listed) and bool(listed[place + 1].letter) and listed[place + 1].letter not in "aE[]"
         )
         parts.append(f"(?P<{group}>{_readable(field, digits_follow)})")
     try:
@@ -170,8 +204,8 @@ def _readable(field: Field, digits_follow: bool) -> str:
             r"\d{2}"
             if field.repeated == 2
             else rf"\d{{{field.repeated}}}"
-            if digits_follow or field.repeated > 1
-            else r"\d{1,6}"
+            if digits_follow or field.repeated not in (1, 3)
+            else rf"\d{{{field.repeated},6}}"
         )
     if field.letter in "ML" and field.repeated >= 3:
         return "|".join(_SHORT_MONTHS if field.repeated == 3 else _LONG_MONTHS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import re
 import zlib
 
@@ -50,6 +51,20 @@ def _sha1(data: bytes) -> str:
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
+_HMAC = {"SHA-1": "sha1", "SHA-224": "sha224", "SHA-256": "sha256", "SHA-384": "sha384", "SHA-512": "sha512"}
+_HMAC["MD5"] = "md5"
+_HMAC |= {name.replace("-", ""): digest for name, digest in _HMAC.items()}
+
+
+def _hmac(key: bytes, message: bytes, algorithm: str = "SHA-256") -> bytes:
+    if not key:
+        raise EvaluationError("hmac() takes a key of at least one byte")
+    digest = _HMAC.get(algorithm.upper())
+    if digest is None:
+        raise EvaluationError(f"hmac() knows no {shown(algorithm)}", hint=f"there are {', '.join(list(_HMAC)[:6])}")
+    return hmac.digest(key, message, digest)
+
+
 def _from_base64(text: str) -> bytes:
     """As MIME has it: characters that are none of the alphabet's do not count, and signs at the end may be missing."""
     data, ending, rest = re.sub("[^A-Za-z0-9+/=]", "", text).partition("=")
@@ -68,6 +83,7 @@ DIGESTS = (
     Builtin("md5", takes(BYTES, returns=STRING), plain(_md5)),
     Builtin("sha1", takes(BYTES, returns=STRING), plain(_sha1)),
     Builtin("sha2", takes(BYTES, COUNT, returns=STRING), plain(_sha2), nullable=always),
+    Builtin("hmac", takes(BYTES, BYTES, _TEXT, optional=1, returns=BINARY), plain(_hmac)),
     Builtin("crc32", takes(BYTES, returns=BIGINT), plain(zlib.crc32)),
     Builtin("base64", takes(BYTES, returns=STRING), plain(lambda data: base64.b64encode(data).decode())),
     Builtin("unbase64", takes(_TEXT, returns=BINARY), plain(_from_base64)),

@@ -7,7 +7,7 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
-from whence.errors import EvaluationError, shown
+from whence.errors import EvaluationError, UnsupportedError, shown
 from whence.functions.date_patterns import DEFAULT, fields, formatted, parsed
 from whence.functions.dates import DAY, MOMENT, out_of_calendar, shift_days, shift_months
 from whence.functions.patterns import checking_constants
@@ -173,6 +173,15 @@ def _of_moment(name: str, function: Callable[[datetime.datetime], int]) -> Built
     return Builtin(name, takes(exactly(TIMESTAMP), returns=BIGINT), plain(function))
 
 
+def _resolve_to_char(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """Dates and times by a pattern. Numbers have patterns of another kind."""
+    if types and not types[0].is_time and types[0] != NULL:
+        raise UnsupportedError(
+            f"to_char() of {types[0]} is not supported", span=call.span, hint="it takes a DATE or a TIMESTAMP"
+        )
+    return _checked(takes(MOMENT, TEXT, returns=STRING))(call, types)
+
+
 EPOCHS = (
     _of_moment("unix_seconds", lambda moment: _microseconds(moment) // 1_000_000),
     _of_moment("unix_millis", lambda moment: _microseconds(moment) // 1_000),
@@ -185,6 +194,7 @@ EPOCHS = (
     Builtin("unix_timestamp", _checked(_resolve_unix), plain(_unix_timestamp)),
     Builtin("from_unixtime", _checked(takes(_LONG, TEXT, optional=1, returns=STRING)), plain(_from_unixtime)),
     Builtin("date_format", _checked(takes(MOMENT, TEXT, returns=STRING)), plain(formatted)),
+    Builtin("to_char", _resolve_to_char, plain(formatted)),
     Builtin(
         "parse_date", _checked(takes(TEXT, TEXT, returns=DATE)), plain(lambda text, pattern: read(text, pattern).date())
     ),

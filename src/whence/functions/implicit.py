@@ -42,8 +42,10 @@ def promoted(other: Type) -> Type | None:
 
 def argument_type(given: Type, wanted: Type) -> Type | None:
     """What an argument is cast to where a function takes values of `wanted`."""
-    if isinstance(given, ArrayType) or isinstance(wanted, ArrayType) or BINARY in (given, wanted):
+    if isinstance(given, ArrayType) or isinstance(wanted, ArrayType) or wanted == BINARY:
         return None
+    if given == BINARY:
+        return wanted if wanted == STRING else None
     if given == STRING or wanted == STRING:
         return None if wanted == BOOLEAN else wanted
     if isinstance(given, _NUMBERS) and isinstance(wanted, _NUMBERS):

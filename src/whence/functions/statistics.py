@@ -116,6 +116,11 @@ def _discrete(values: Sequence[float], share: float) -> float | None:
     return sorted(values)[max(math.ceil(len(values) * share) - 1, 0)] if values else None
 
 
+def _discrete_from_above(values: Sequence[float], share: float) -> float | None:
+    found = _discrete([-value for value in values], share)
+    return None if found is None else -found + 0.0
+
+
 def _mode(values: Sequence[Any]) -> Any:
     """The value that is there most often; of several the first in their order."""
     counted = Counter(values)
@@ -204,6 +209,7 @@ STATISTICS = (
     _double("array_product", _DOUBLES, _product),
     _share("array_percentile", _percentile),
     _share("array_percentile_disc", _discrete),
+    _share("array_percentile_disc_desc", _discrete_from_above),
     _element("array_mode", ARRAY, _mode),
     _element("array_bit_and", _WHOLE, _bits(and_)),
     _element("array_bit_or", _WHOLE, _bits(or_)),

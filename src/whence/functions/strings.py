@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, AnyStr
 
 from whence.errors import EvaluationError, TypeMismatchError
 from whence.functions.resolve import (
@@ -15,13 +15,14 @@ from whence.functions.resolve import (
     Operand,
     Parameter,
     Resolved,
+    exactly,
     plain,
     takes,
     title,
 )
 from whence.functions.widening import common_type
 from whence.model.terms import Call
-from whence.model.types import BOOLEAN, INT, NULL, STRING, ArrayType, Type, Value
+from whence.model.types import BINARY, BOOLEAN, INT, NULL, STRING, ArrayType, Type, Value
 
 # A repeat count of a billion is a mistake, and would take the memory of the whole process.
 LONGEST_RESULT = 2**26
@@ -35,8 +36,33 @@ TEXT_OR_ARRAY = Parameter(
 )
 
 
+_BYTES = exactly(BINARY)
+
+
+def text_or_bytes(
+    *parameters: Parameter, optional: int = 0, returns: Type | None = None
+) -> Callable[[Call, tuple[Type, ...]], Resolved]:
+    """The resolver of a function that takes bytes wherever it takes texts, but not both. It gives the like, or the
+    type `returns`.
+    """
+    of_texts = takes(*parameters, optional=optional, returns=returns or STRING)
+    of_bytes = takes(
+        *(_BYTES if each is TEXT else each for each in parameters), optional=optional, returns=returns or BINARY
+    )
+
+    def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
+        texts = {kind for kind, parameter in zip(types, parameters, strict=False) if parameter is TEXT}
+        return (of_bytes if BINARY in texts and texts <= {BINARY, NULL} else of_texts)(call, types)
+
+    return resolve
+
+
 def _resolve_concat(call: Call, types: tuple[Type, ...]) -> Resolved:
-    """Arrays join to an array; anything else is joined as text, numbers and dates included, as in Spark."""
+    """Arrays join to an array, and bytes to bytes; anything else is joined as text, numbers and dates included, as in
+    Spark.
+    """
+    if BINARY in types and set(types) <= {BINARY, NULL}:
+        return Resolved(BINARY, tuple(BINARY for _ in types))
     if any(isinstance(kind, ArrayType) for kind in types):
         common = common_type(types)
         if common is None or NULL in types:
@@ -58,6 +84,10 @@ def _concat(resolved: Resolved) -> Callable[..., Evaluator]:
             parts: list[Any] = [each(environment) for each in evaluators]
             return None if None in parts else "".join(parts)
 
+        def joined(environment: Mapping[str, Value]) -> Value:
+            parts: list[Any] = [each(environment) for each in evaluators]
+            return None if None in parts else b"".join(parts)
+
         def array(environment: Mapping[str, Value]) -> Value:
             elements: list[Any] = []
             for each in evaluators:
@@ -67,7 +97,7 @@ def _concat(resolved: Resolved) -> Callable[..., Evaluator]:
                 elements += part
             return tuple(elements)
 
-        return text if resolved.result == STRING else array
+        return {STRING: text, BINARY: joined}.get(resolved.result, array)
 
     return build
 
@@ -89,7 +119,7 @@ def _left(text: str, count: int) -> str:
 
 
 def _right(text: str, count: int) -> str:
-    return text[-count:] if count > 0 else ""
+    return text[-count:] if count > 0 else text[:0]
 
 
 def _replace(text: str, search: str, replacement: str = "") -> str:
@@ -108,17 +138,24 @@ def _repeat(text: str, count: int) -> str:
     return text * count
 
 
-def _padding(text: str, length: int, pad: str) -> str:
+def _padding(text: AnyStr, length: int, pad: AnyStr) -> AnyStr:
     missing = checked_length(length) - len(text)
-    return (pad * (missing // len(pad) + 1))[:missing] if missing > 0 and pad else ""
+    return (pad * (missing // len(pad) + 1))[:missing] if missing > 0 and pad else text[:0]
 
 
-def _lpad(text: str, length: int, pad: str = " ") -> str:
-    return _padding(text, length, pad) + text[: max(length, 0)]
+def _padded(left: bool) -> Callable[[Resolved], Callable[..., Any]]:
+    """Texts are filled up with blanks, and bytes with zeros."""
 
+    def python(resolved: Resolved) -> Callable[..., Any]:
+        blank: Any = b"\0" if resolved.result == BINARY else " "
 
-def _rpad(text: str, length: int, pad: str = " ") -> str:
-    return text[: max(length, 0)] + _padding(text, length, pad)
+        def pad(text: AnyStr, length: int, filling: AnyStr = blank) -> AnyStr:
+            kept, added = text[: max(length, 0)], _padding(text, length, filling)
+            return added + kept if left else kept + added
+
+        return pad
+
+    return python
 
 
 def _trimming(strip: Callable[[str, str], str]) -> Callable[..., str]:
@@ -152,16 +189,16 @@ STRINGS = (
     Builtin("concat", _resolve_concat, _concat, strict=False),
     Builtin("lower", takes(TEXT, returns=STRING), plain(str.lower)),
     Builtin("upper", takes(TEXT, returns=STRING), plain(str.upper)),
-    Builtin("length", takes(TEXT, returns=INT), plain(len)),
-    Builtin("substring", takes(TEXT, COUNT, COUNT, optional=1, returns=STRING), plain(substring)),
-    Builtin("left", takes(TEXT, COUNT, returns=STRING), plain(_left)),
+    Builtin("length", text_or_bytes(TEXT, returns=INT), plain(len)),
+    Builtin("substring", text_or_bytes(TEXT, COUNT, COUNT, optional=1), plain(substring)),
+    Builtin("left", text_or_bytes(TEXT, COUNT), plain(_left)),
     Builtin("right", takes(TEXT, COUNT, returns=STRING), plain(_right)),
     Builtin("trim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trimming(str.strip)), last_first=True),
     Builtin("ltrim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trimming(str.lstrip)), last_first=True),
     Builtin("rtrim", takes(TEXT, TEXT, optional=1, returns=STRING), plain(_trimming(str.rstrip)), last_first=True),
     Builtin("replace", takes(TEXT, TEXT, TEXT, optional=1, returns=STRING), plain(_replace)),
-    Builtin("lpad", takes(TEXT, COUNT, TEXT, optional=1, returns=STRING), plain(_lpad)),
-    Builtin("rpad", takes(TEXT, COUNT, TEXT, optional=1, returns=STRING), plain(_rpad)),
+    Builtin("lpad", text_or_bytes(TEXT, COUNT, TEXT, optional=1), _padded(left=True)),
+    Builtin("rpad", text_or_bytes(TEXT, COUNT, TEXT, optional=1), _padded(left=False)),
     Builtin("repeat", takes(TEXT, COUNT, returns=STRING), plain(_repeat)),
     Builtin(
         "reverse",
@@ -169,7 +206,7 @@ STRINGS = (
         plain(lambda sequence: sequence[::-1]),
     ),
     Builtin("instr", takes(TEXT, TEXT, COUNT, COUNT, optional=2, returns=INT), plain(_instr)),
-    Builtin("startswith", takes(TEXT, TEXT, returns=BOOLEAN), plain(str.startswith)),
-    Builtin("endswith", takes(TEXT, TEXT, returns=BOOLEAN), plain(str.endswith)),
-    Builtin("contains", takes(TEXT, TEXT, returns=BOOLEAN), plain(operator.contains)),
+    Builtin("startswith", text_or_bytes(TEXT, TEXT, returns=BOOLEAN), plain(lambda text, part: text.startswith(part))),
+    Builtin("endswith", text_or_bytes(TEXT, TEXT, returns=BOOLEAN), plain(lambda text, part: text.endswith(part))),
+    Builtin("contains", text_or_bytes(TEXT, TEXT, returns=BOOLEAN), plain(operator.contains)),
 )

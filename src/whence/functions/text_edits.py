@@ -140,8 +140,12 @@ def _masked(sign: str, signs: Sequence[str | None]) -> str:
     return sign if wanted is None else wanted
 
 
+# Spark casts nothing else to it here.
+_ONLY_TEXT = Parameter(TEXT.description, TEXT.accept)
+
+
 def _resolve_mask(call: Call, types: tuple[Type, ...]) -> Resolved:
-    resolved = takes(TEXT, TEXT, TEXT, TEXT, TEXT, optional=4, returns=STRING)(call, types)
+    resolved = takes(*[_ONLY_TEXT] * 5, optional=4, returns=STRING)(call, types)
     constant_arguments(call, 1)
     for argument in call.arguments[1:]:
         if isinstance(argument, Constant) and isinstance(argument.value, str) and len(argument.value) != 1:

@@ -8,13 +8,18 @@ from typing import Any
 from whence.errors import EvaluationError, TypeMismatchError
 from whence.functions.arithmetic import ARITHMETIC
 from whence.functions.elementary import ELEMENTARY
+from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
+from whence.functions.number_formats import NUMBER_FORMATS
 from whence.functions.resolve import Builtin, Evaluator, Operand, Resolved, always, check_arity
+from whence.functions.urls import URLS
 from whence.model.terms import Call
 from whence.model.types import Type, Value
 from whence.model.types.base import cast, castable
 
-_BY_NAME = {each.name: each for family in (ARITHMETIC, ELEMENTARY, EPOCHS) for each in family}
+_BY_NAME = {
+    each.name: each for family in (ARITHMETIC, ELEMENTARY, ENCODINGS, EPOCHS, NUMBER_FORMATS, URLS) for each in family
+}
 # What Spark has a try_ function of, by our names.
 _TRIED = {
     "try_add": "+",
@@ -25,12 +30,17 @@ _TRIED = {
     "try_make_timestamp": "make_timestamp",
     "try_parse_timestamp": "parse_timestamp",
     "try_parse_date": "parse_date",
+    "try_to_binary": "to_binary",
+    "try_to_number": "to_number",
+    "try_parse_url": "parse_url",
+    "try_url_decode": "url_decode",
 }
 
 
 def _trying(name: str, tried: Builtin) -> Builtin:
     def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
-        check_arity(call, 2, None)
+        # An operator with one side is another one.
+        check_arity(call, 1 if name[4:] == tried.name else 2, None)
         return tried.resolve(Call(tried.name, call.arguments, span=call.span), types)
 
     def python(resolved: Resolved) -> Callable[..., Evaluator]:

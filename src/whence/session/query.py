@@ -44,6 +44,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+# What DuckDB has by the same name and computes otherwise, by how many arguments it has then; None for any.
+_OTHERWISE: Mapping[str, int | None] = {
+    **dict.fromkeys(("skewness", "kurtosis", "corr", "typeof"), None),
+    **dict.fromkeys(("json_array_length", "json_object_keys", "get_json_object"), None),
+    **dict.fromkeys(("datediff", "date_diff", "timestampdiff"), 3),
+}
+
 EXECUTING = NextStep("execute", "execute")
 SMALLER = "ask for less, or make it a view, which is kept up to date"
 
@@ -203,6 +210,7 @@ def _one_query(source: SourceText, parameters: object) -> exp.Expr:
             span=found[0][1],
             hint=Hint("{} runs statements that change something", (EXECUTING,)),
         )
+    _check_meanings(found[0][0], source)
     binding = Binding(parameters)
     # For errors with a place, which the second tree does not know.
     binding.put_into(found[0][0].copy(), source)
@@ -216,6 +224,18 @@ def _one_query(source: SourceText, parameters: object) -> exp.Expr:
             return tree
     except GlotParseError as error:
         raise _misused(error, source) from None
+
+
+def _check_meanings(tree: exp.Expr, source: SourceText) -> None:
+    """Refuse what would have another value than in a view."""
+    for call in tree.find_all(exp.Anonymous):
+        name = call.name.lower()
+        if name in _OTHERWISE and _OTHERWISE[name] in (None, len(call.expressions)):
+            raise UnsupportedError(
+                f"{name}(...) is not supported in a query: DuckDB, which answers it, computes something else",
+                span=span_of(call, source),
+                hint="make it a view",
+            )
 
 
 def _misused(error: GlotParseError, source: SourceText) -> ParseError:

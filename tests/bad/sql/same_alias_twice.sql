@@ -1,3 +1,3 @@
 CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
 CREATE TABLE node(name STRING PRIMARY KEY, city STRING, built DATE);
-CREATE VIEW v AS SELECT 1 AS one FROM link, link;
+CREATE VIEW v AS SELECT link.cost FROM link, link;

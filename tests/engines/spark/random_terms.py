@@ -18,6 +18,7 @@ from whence.model.types import (
     DATE,
     DOUBLE,
     INT,
+    REAL,
     STRING,
     TIMESTAMP,
     ArrayType,
@@ -62,12 +63,13 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(INT): ((), (1,), (3, 1, 2), (None,), (1, None), (2**31 - 1,)),
     ArrayType(STRING): ((), ("a",), ("b", None)),
     ArrayType(DOUBLE): ((), (0.1, 2.0)),
+    ArrayType(REAL): ((), (0.5, 2.0), (1.5, None)),
 }
 TYPES = tuple(VALUES)
 RELATION = Relation("t", tuple(Column(f"x{number}", TYPES[number % len(TYPES)]) for number in range(2 * len(TYPES))))
 VARIABLES = {column.name: Typed(column.type, column.nullable) for column in RELATION.columns}
 CONSTANTS: dict[Type, Sequence[Value]] = {
-    STRING: ("a", "%b_", "day", "month", "WEEK", "2024-01-31", "", "ab"),
+    STRING: ("a", "%b_", "day", "month", "WEEK", "2024-01-31", "", "ab", "99.9"),
     INT: (0, 1, 2, -1, 10),
     BIGINT: (0, 3),
     DOUBLE: (0.5, 2.0),

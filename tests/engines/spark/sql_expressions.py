@@ -82,6 +82,7 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(INT): ((), (1,), (3, 1, 2), (None,), (1, None), (2**31 - 1,)),
     ArrayType(STRING): ((), ("a",), ("b", None, "😀")),
     ArrayType(PRICE): ((), (Decimal("0.50"), None)),
+    ArrayType(REAL): ((), (0.5, -2.0), (1.5, None), (3.0, 4.0)),
     ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
 }
 TYPES = tuple(VALUES)
@@ -129,6 +130,39 @@ _PATTERNS = (
     "'yy-MM-dd'",
     "'H:m:s.SSS'",
 )
+_CHARSETS = ("'utf-8'", "'UTF-16'", "'utf-16le'", "'UTF-32'", "'US-ASCII'", "'iso-8859-1'", "'koi8'")
+_BINARY_FORMATS = ("'hex'", "'UTF-8'", "'base64'")
+_NUMBER_FORMATS = ("'99'", "'9,999.99'", "'000'", "'S99.9'", "'99MI'", "'99PR'", "'$9.99'")
+_STRING_FORMATS = ("'%s'", "'<%5s|%-3s>'", "'%2$s %1$s %%'", "'none'")
+_JSON = (
+    """'{"a": 1, "b": [1, {"c": "x"}, null], "d": {"e": 1.50, "f": null}}'""",
+    """'[1, "a", [2, 3], {"a": "b"}]'""",
+    """'{"a": [{"b": "x"}, {"b": 2}], "c": "y", "c": "z"} tail'""",
+    """'{"a": tru'""",
+    """'"text"'""",
+    """'null'""",
+)
+_JSON_PATHS = (
+    "'$'",
+    "'$.a'",
+    "'$.b[0]'",
+    "'$.b[1].c'",
+    "'$.b[2]'",
+    "'$.a[*].b'",
+    "'$[*]'",
+    "'$.d'",
+    "'$.d.e'",
+    "'$.c'",
+    "'a'",
+)
+_URLS = (
+    "'http://user:pass@host.org:8080/a/b.html?x=1&y=%20z#part'",
+    "'https://host'",
+    "'mailto:me@host'",
+    "'ftp://[::1]/x'",
+    "'no url at all'",
+)
+_URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "OTHER")
 _SIGNS = ("'X'", "'q'", "'1'", "NULL", "'😀'")
 _UNITS = ("DAY", "MONTH", "HOUR", "YEAR", "QUARTER", "WEEK", "SECOND", "MICROSECOND")
 # Arguments of functions that chance alone would not find.
@@ -163,6 +197,18 @@ _PLACES: dict[str, tuple[Type, ...]] = {
     "from_unixtime": (INT, STRING),
     "try_cast": (STRING,),
     "flatten": (ArrayType(INT), ArrayType(INT)),
+    "encode": (STRING, STRING),
+    "decode_bytes": (BINARY, STRING),
+    "hmac": (BINARY, STRING),
+    **dict.fromkeys(("to_binary", "try_to_binary", "to_number", "try_to_number"), (STRING,)),
+    "format_string": (STRING, INT),
+    **dict.fromkeys(("get_json_object", "json_array_length", "json_object_keys"), (STRING,)),
+    **dict.fromkeys(("parse_url", "try_parse_url"), (STRING,)),
+    "to_char": (TIMESTAMP, STRING),
+    **dict.fromkeys(("vector_norm", "vector_normalize"), (ArrayType(REAL),)),
+    **dict.fromkeys(
+        ("vector_inner_product", "vector_cosine_similarity", "vector_l2_distance"), (ArrayType(REAL), ArrayType(REAL))
+    ),
 }
 _OPTIONAL = dict.fromkeys(
     "mask overlay regexp_replace regexp_extract regexp_extract_all regexp_instr split levenshtein locate "
@@ -375,7 +421,25 @@ class Expressions:
                 return f"try_cast({arguments[0]} AS {choose(_CASTS)})"
             case (("parse_date" | "parse_timestamp" | "try_parse_timestamp" | "try_parse_date"), [text, _]):
                 return f"{function.replace('parse', 'to')}({text}, {choose(_PATTERNS)})"
-            case (("date_format" | "from_unixtime"), [moment, _]):
+            case "encode", [one, _]:
+                return f"encode({one}, {choose(_CHARSETS)})"
+            case "decode_bytes", [one, _]:
+                return f"decode({one}, {choose(_CHARSETS)})"
+            case (("to_binary" | "try_to_binary"), [one]):
+                return f"{function}({one}, {choose(_BINARY_FORMATS)})"
+            case (("to_number" | "try_to_number"), [one]):
+                return f"{function}({one}, {choose(_NUMBER_FORMATS)})"
+            case "format_string", _:
+                return f"{choose(('format_string', 'printf'))}({choose(_STRING_FORMATS)}, {listed})"
+            case "get_json_object", _:
+                return f"get_json_object({choose(_JSON)}, {choose(_JSON_PATHS)})"
+            case (("json_array_length" | "json_object_keys"), [one]):
+                return f"{function}({choose((one, *_JSON))})"
+            case (("parse_url" | "try_parse_url"), _):
+                return f"{function}({choose(_URLS)}, '{choose(_URL_PARTS)}')"
+            case (("vector_norm" | "vector_normalize"), [one]):
+                return f"{function}({one}, {choose(('1.0F', '2.0F'))})"
+            case (("date_format" | "from_unixtime" | "to_char"), [moment, _]):
                 return f"{function}({moment}, {choose(_PATTERNS)})"
             case (("dayofweek_iso" | "yearofweek"), [one]):
                 return f"EXTRACT({function} FROM {one})"

@@ -111,10 +111,73 @@ MIXED = [
     "SELECT id, if(row_number() OVER (ORDER BY id) = 1, 'first', 'later') AS c, x / sum(x) OVER () AS share FROM t",
     f"{NUMBERED} SELECT a.id, b.id AS following FROM w a LEFT JOIN w b ON a.g = b.g AND b.n = a.n + 1",
 ]
+COUNTS = [
+    "SELECT count(g, x), count(DISTINCT g, x), count(DISTINCT *), count(DISTINCT g, x) FILTER (WHERE id < 9) FROM t",
+    "SELECT g, count(DISTINCT x, y) AS n, count(x, y) AS m FROM t GROUP BY g",
+    "SELECT 'all' AS k, count(*) AS n FROM t GROUP BY 'all'",
+    "SELECT 'all' AS k, count(*) AS n FROM t WHERE id < 0 GROUP BY k",
+    "SELECT 1 AS k, g, count(*) AS n FROM t GROUP BY k, g",
+    "SELECT *, 1 AS one FROM u GROUP BY id, g, z",
+    "SELECT any(x > 1) AS a, every(x > 1) AS e, any(x > 1) FILTER (WHERE id > 4) AS f FROM t",
+    "SELECT sum(g2) AS s, avg(g2) AS a FROM (SELECT CAST(x AS STRING) AS g2 FROM t)",
+    "SELECT g, x, sum(x) FILTER (WHERE x > 1) AS s, grouping(g) AS h FROM t GROUP BY CUBE(g, x)",
+    "SELECT count(*) AS n FROM t WHERE id < 0 GROUP BY GROUPING SETS (())",
+    "SELECT x + id % 3, g, sum(x) FROM t GROUP BY x + id % 3, g WITH CUBE",
+    "SELECT sum(x) AS z FROM u JOIN t USING (id) GROUP BY z HAVING z > 1",
+    "SELECT x % 2 AS x, count(*) FROM t GROUP BY x % 2 HAVING x > 0",
+    "SELECT count(1) FROM (SELECT g AS all FROM t) GROUP BY all",
+]
+PIPES = [
+    "FROM t |> WHERE x > 1 |> SELECT g, x * 2 AS twice |> WHERE twice > 4",
+    "TABLE t |> AGGREGATE sum(x) AS s, count(*) AS n GROUP BY g |> WHERE n > 2",
+    "FROM t |> EXTEND x + 1 AS more |> SET y = more * 2 |> DROP d, id",
+    "FROM t |> AS a |> JOIN u ON a.g = u.g |> SELECT a.id, u.z",
+    "FROM t |> ORDER BY id DESC, x |> LIMIT 3 |> SELECT id",
+    "FROM u |> SELECT g |> UNION ALL (SELECT g FROM t) |> AGGREGATE count(*) AS n GROUP BY g",
+    "SELECT g, z FROM u |> AGGREGATE max(z) GROUP BY 1",
+    "SELECT id FROM t WHERE x IN (FROM u |> WHERE z > 1 |> SELECT z)",
+]
+MORE_JOINS = [
+    "SELECT t.id, s.z FROM t LEFT JOIN LATERAL (SELECT z FROM u WHERE u.g = t.g) s",
+    "SELECT t.id, s.z FROM t LEFT JOIN LATERAL (SELECT z FROM u WHERE u.g = t.g) s ON s.z > t.x",
+    "SELECT t.id, s.n FROM t LEFT JOIN LATERAL (SELECT count(*) AS n FROM u WHERE u.g = t.g) s ON n > 1",
+    "SELECT u.id, r.id AS place FROM u, LATERAL range(2) AS r",
+    "SELECT count(*) FROM (SELECT g, x, g FROM t)",
+    "SELECT t.x FROM t, u t WHERE t.z = 1",
+]
+MORE_SUBQUERIES = [
+    "SELECT id, (SELECT max(z) FROM u WHERE u.g = t.g GROUP BY u.g) AS m FROM t",
+    "SELECT id FROM t WHERE x < (SELECT max(z) FROM u WHERE u.g = t.g GROUP BY u.g HAVING count(*) > 1)",
+    "SELECT id, (SELECT more + 1 FROM (SELECT t.x AS more)) AS m FROM t",
+    "SELECT (VALUES (1)) AS one, (SELECT count(*) FROM u LIMIT 1) AS n FROM t",
+    "SELECT id FROM t WHERE (g, x) NOT IN (SELECT g, z FROM u WHERE g IS NOT NULL AND z IS NOT NULL)",
+    "SELECT id FROM t WHERE (g, x) NOT IN (SELECT g, z FROM u WHERE id < 4)",
+]
+PATTERNS = [
+    "SELECT id, s LIKE ANY ('p', 'x%') AS l, s NOT LIKE ANY ('p', 'q') AS n, s ILIKE ALL ('P', '%') AS a FROM a",
+    "SELECT id FROM t WHERE g NOT LIKE ALL ('a%', 'b')",
+    "SELECT coalesce(*) AS first FROM (SELECT z, id FROM u)",
+    "SELECT 'it''s' AS quoted, 'a' 'b' AS joined, 12345678901234567890 AS large",
+    "SELECT overlay('abcdef' PLACING '45' FROM 4 FOR 2) AS o",
+]
+DIFFERENT = "(SELECT DISTINCT * FROM t WHERE id <> 3)"
+WINDOW_STATISTICS = [
+    f"SELECT id, var_pop(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v FROM {DIFFERENT}",
+    f"SELECT id, collect_list(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS c FROM {DIFFERENT}",
+    f"SELECT id, any_value(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v FROM {DIFFERENT}",
+    "SELECT id, bool_or(x > 2) OVER (PARTITION BY g) AS b, count_if(x > 2) OVER (PARTITION BY g) AS c FROM t",
+    "SELECT id, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) OVER (PARTITION BY g) AS p FROM t",
+    "SELECT percentile_disc(0.3) WITHIN GROUP (ORDER BY x DESC) AS p FROM t",
+    "SELECT listagg(g, ',') WITHIN GROUP (ORDER BY g DESC) AS l, mode() WITHIN GROUP (ORDER BY x DESC) AS m FROM t",
+    "SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE id > 2) AS f FROM t",
+]
 # Spark has no such comparisons.
 QUANTIFIED = [
     "SELECT id FROM t WHERE x >= ALL (SELECT z FROM u WHERE z IS NOT NULL)",
     "SELECT id FROM t WHERE x > ANY (SELECT z FROM u)",
     "SELECT id FROM t WHERE x <> ALL (SELECT z FROM u WHERE u.g = t.g)",
 ]
-AS_IN_SPARK = [*GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED]
+AS_IN_SPARK = [
+    *(*GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
+    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS),
+]

@@ -101,6 +101,6 @@ def test_nothing_that_is_there_is_called_missing() -> None:
 def test_a_python_function_takes_the_place() -> None:
     db = whence.connect()
     db.execute(TABLE)
-    db.function("parse_url", lambda s: s.title(), returns="STRING")
-    db.execute("CREATE VIEW v AS SELECT parse_url(s) AS c FROM r; INSERT INTO r (s) VALUES ('one two')")
+    db.function("arrays_zip", lambda s: s.title(), returns="STRING")
+    db.execute("CREATE VIEW v AS SELECT arrays_zip(s) AS c FROM r; INSERT INTO r (s) VALUES ('one two')")
     assert db.rows("v") == {("One Two",)}

@@ -113,6 +113,8 @@ class WindowView:
                 number = self._number(window, 1, 1)
                 values = self._without_nulls(window, 2, values)
                 return values[number - 1] if number <= len(values) else None
+            case "collect_list":
+                return tuple(value for value in values if value is not None)
         assert window.function in AGGREGATES
         if not window.arguments:
             return count_rows(1 for _ in inside)

@@ -129,6 +129,27 @@ class Picked:
         return state[self._number - 1] if len(state) >= self._number else None
 
 
+class Collected:
+    """collect_list: all values that are not NULL, in the order of the rows."""
+
+    zero: tuple[Value, ...] = ()
+
+    def __init__(self, argument: Argument) -> None:
+        self._argument = argument
+
+    def fold(self, state: tuple[Value, ...], entries: Sequence[Entry]) -> tuple[Value, ...]:
+        return state + tuple(value for entry in entries if (value := self._argument(entry[2])) is not None)
+
+    def plus(self, left: tuple[Value, ...], right: tuple[Value, ...]) -> tuple[Value, ...]:
+        return left + right
+
+    def minus(self, state: tuple[Value, ...], part: tuple[Value, ...]) -> None:  # noqa: ARG002
+        return None
+
+    def result(self, state: tuple[Value, ...]) -> Value:
+        return state
+
+
 class DistinctKeys:
     """How many different sort keys there are, with the first and the last of them."""
 
@@ -157,6 +178,8 @@ def frame_fold(window: Window, argument: Callable[[int], Argument], kind: Type |
     if function in ("min", "max"):
         assert kind is not None
         return Extremes(function, argument(0), kind)
+    if function == "collect_list":
+        return Collected(argument(0))
     flag = 2 if function == "nth_value" else 1
     ignores = len(window.arguments) > flag and constant(window, flag) is True
     number = constant(window, 1) if function == "nth_value" else 1

@@ -24,10 +24,28 @@ def expand_aggregates(tree: exp.Expr, source: SourceText) -> exp.Expr:
 
 def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     match node:
-        case exp.WithinGroup(this=exp.Anonymous() as call):
-            made = _within_group(node, call, source)
+        case exp.Filter(this=exp.WithinGroup(this=exp.Anonymous() as call)):
+            made = _within_group(
+                node.this, call, lambda inner: exp.Filter(this=inner, expression=node.expression), source
+            )
+        case exp.WithinGroup(this=exp.Anonymous() as call) if not isinstance(node.parent, exp.Filter | exp.Window):
+            made = _within_group(node, call, lambda inner: inner, source)
+        case exp.Window(this=exp.IgnoreNulls(this=exp.Anonymous() as inside)) if inside.name.lower() == "any_value":
+            inside.set("this", "first_value")
+            return node
+        case exp.Window(this=exp.WithinGroup(this=exp.Anonymous() as call)):
+            return _over_group(node, call, source)
+        case exp.Window(this=exp.Anonymous() | exp.Filter(this=exp.Anonymous())):
+            return _windowed(node, source)
+        case exp.Filter(this=exp.Any(this=exp.Paren(this=condition))):
+            call = _function("any", [condition])
+            made = _call(call, lambda inner: exp.Filter(this=inner, expression=node.expression), source)
         case exp.Filter(this=exp.Anonymous() as call):
             made = _call(call, lambda inner: exp.Filter(this=inner, expression=node.expression), source)
+        case exp.Any(this=exp.Paren(this=condition)) if not isinstance(node.parent, exp.Binary):
+            # The parser takes the aggregate any(x) for a comparison with several values.
+            call = _function("any", [condition])
+            made = _call(call, lambda inner: inner, source)
         case exp.Anonymous() as call if not isinstance(node.parent, exp.Window | exp.Filter | exp.WithinGroup):
             made = _call(call, lambda inner: inner, source)
         case _:
@@ -43,16 +61,78 @@ def _expanded(node: exp.Expr, source: SourceText) -> exp.Expr:
     return made
 
 
+def _over_group(node: exp.Window, call: exp.Anonymous, source: SourceText) -> exp.Expr:
+    """`f(...) WITHIN GROUP (ORDER BY x) OVER w`."""
+
+    def over(inner: exp.Anonymous) -> exp.Expr:
+        window = node.copy()
+        window.set("this", inner)
+        return window
+
+    _check_whole(node, call, source)
+    made = _within_group(node.this, call, over, source)
+    if made is None:
+        return node
+    for part in made.walk():
+        if "start" not in part.meta:
+            part.meta.update(node.meta)
+    return made
+
+
+def _check_whole(node: exp.Window, call: exp.Anonymous, source: SourceText) -> None:
+    """What is ordered by itself is taken of whole partitions."""
+    select = node.find_ancestor(exp.Select)
+    alias = node.args.get("alias")
+    named = [w for w in (select.args.get("windows") or () if select else ()) if alias and w.this.name == alias.name]
+    if any(each.args.get(part) is not None for each in (node, *named) for part in ("order", "spec")):
+        raise UnsupportedError(
+            f"{call.name.lower()} takes a window of whole partitions",
+            span=span_of(call, source),
+            hint="leave ORDER BY and ROWS out of OVER",
+        )
+
+
+def _windowed(node: exp.Window, source: SourceText) -> exp.Expr:
+    """`stddev(x) OVER w` is a function of `collect_list(x) OVER w`."""
+    call = node.this.this if isinstance(node.this, exp.Filter) else node.this
+    if str(call.this).lower() == "any_value":
+        # Of rows in order the first one is as good as any.
+        call.set("this", "first_value")
+        return node
+    condition = node.this.expression if isinstance(node.this, exp.Filter) else None
+
+    def over(inner: exp.Anonymous) -> exp.Expr:
+        window = node.copy()
+        window.set("this", inner if condition is None else exp.Filter(this=inner, expression=condition.copy()))
+        return window
+
+    if str(call.this).lower() in ("collect_set", "listagg", "string_agg"):
+        return node
+    if str(call.this).lower() == "median":
+        _check_whole(node, call, source)
+    made = _call(call, over, source)
+    if made is None:
+        return node
+    for part in made.walk():
+        if "start" not in part.meta:
+            part.meta.update(node.meta)
+    return made
+
+
 def _free_name(name: str, select: exp.Select) -> str:
     taken = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
     return next(free for free in chain([name], (f"{name}_{number}" for number in count(2))) if free not in taken)
 
 
 def _call(
-    call: exp.Anonymous, around: Callable[[exp.Anonymous], exp.Expr], source: SourceText, name: str | None = None
+    call: exp.Anonymous,
+    around: Callable[[exp.Anonymous], exp.Expr],
+    source: SourceText,
+    *,
+    descending: bool = False,
 ) -> exp.Expr | None:
-    """What a call stands for. `around` puts the FILTER around the aggregate in it."""
-    lowered = name or str(call.this).lower()
+    """What a call stands for. `around` puts the FILTER around the aggregate in it. `descending` is about listagg."""
+    lowered = str(call.this).lower()
     arguments = list(call.expressions)
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     values = arguments[0].expressions if distinct else arguments
@@ -78,8 +158,13 @@ def _call(
     if lowered in _OF_VALUES:
         if lowered == "mode" and distinct:
             raise UnsupportedError("mode(DISTINCT ...) has no meaning", span=span_of(call, source))
+        if lowered == "mode" and len(values) == 2 and isinstance(values[1], exp.Boolean):
+            # Whether of several the same one is taken every time, which is the case anyway.
+            values = values[:1]
         _check(lowered, values, 1, call, source)
-        return _function(_OF_VALUES[lowered], [around(_aggregate("collect_list", values, distinct))])
+        collected = around(_aggregate("collect_list", values, distinct))
+        # In a window they come in the order of its rows, and of two values the first one may be asked for.
+        return _function(_OF_VALUES[lowered], [_function("array_sort", [collected])])
     if lowered in _OF_PAIRS:
         _check(lowered, values, 2, call, source)
         if distinct:
@@ -98,12 +183,15 @@ def _call(
             raise UnsupportedError(f"the separator of {lowered} is a constant", span=span_of(call, source))
         # In the order of the values, which that of their texts need not be.
         collected = around(_aggregate("collect_list", values[:1], distinct))
+        collected = _function("reverse", [collected]) if descending else collected
         texts = exp.Cast(this=collected, to=exp.DataType.build("ARRAY<STRING>", dialect="spark"))
         return _function("array_listagg", [texts, *separators])
     return None
 
 
-def _within_group(node: exp.WithinGroup, call: exp.Anonymous, source: SourceText) -> exp.Expr | None:
+def _within_group(
+    node: exp.WithinGroup, call: exp.Anonymous, around: Callable[[exp.Anonymous], exp.Expr], source: SourceText
+) -> exp.Expr | None:
     """`f(...) WITHIN GROUP (ORDER BY x)`."""
     lowered = str(call.this).lower()
     ordered = node.expression.expressions
@@ -114,16 +202,17 @@ def _within_group(node: exp.WithinGroup, call: exp.Anonymous, source: SourceText
     if lowered in ("percentile_cont", "percentile_disc"):
         _check(lowered, call.expressions, 1, call, source)
         share = call.expressions[0]
-        if descending:
+        function = _OF_DOUBLES[lowered][0]
+        if descending and lowered == "percentile_disc":
+            function = "array_percentile_disc_desc"
+        elif descending:
             share = exp.Sub(this=exp.Literal.number(1), expression=exp.Paren(this=share.copy()))
-            if lowered == "percentile_disc":
-                return None
-        collected = _aggregate("collect_list", [_double(order.this)], False)
-        return _function(_OF_DOUBLES[lowered][0], [collected, share])
-    if lowered in ("listagg", "string_agg") and not descending and order.this == _listed(call):
-        return _call(call, lambda inner: inner, source)
-    if lowered == "mode" and not call.expressions and not descending:
-        return _function("array_mode", [_aggregate("collect_list", [order.this], False)])
+        return _function(function, [around(_aggregate("collect_list", [_double(order.this)], False)), share])
+    if lowered in ("listagg", "string_agg") and order.this == _listed(call):
+        return _call(call, around, source, descending=descending)
+    if lowered == "mode" and not call.expressions:
+        collected = _function("array_sort", [around(_aggregate("collect_list", [order.this], False))])
+        return _function("array_mode", [_function("reverse", [collected]) if descending else collected])
     return None
 
 

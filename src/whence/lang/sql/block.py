@@ -250,9 +250,9 @@ def find_column(scope: Iterable[ColumnEntry], table: str | None, column: str, sp
     ]
     if len(found) > 1:
         places = " or ".join(f"{e.table}.{e.column}" if e.table else e.column for e in found)
-        raise UnknownNameError(
-            f"column {column!r} is ambiguous: {places}", span=span, hint="put the table's name before it"
-        )
+        same = len({(e.table or "").lower() for e in found}) == 1
+        hint = "give one of the tables an alias, or one of the columns" if same else "put the table's name before it"
+        raise UnknownNameError(f"column {column!r} is ambiguous: {places}", span=span, hint=hint)
     return found[0] if found else None
 
 

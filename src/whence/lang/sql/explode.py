@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from whence.errors import ArityError, TypeMismatchError, UnsupportedError
+from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnsupportedError
 from whence.functions.types import Typed, infer
 from whence.lang.sql.block import Block, ColumnEntry
 from whence.lang.sql.expressions import translate
@@ -117,6 +117,11 @@ def with_elements(lowering: Lowering, block: Block, select: exp.Select, needed: 
     given = [each.name for each in item.args["expressions"]] if isinstance(item, exp.Aliases) else []
     given = [item.alias] if isinstance(item, exp.Alias) else given
     names = generator.names(lowering, given, lowering.span(item))
+    others = {each.alias.lower() for each in select.expressions if each is not item and isinstance(each, exp.Alias)}
+    if others & {name.lower() for name in names}:
+        raise DuplicateNameError(
+            "an element has the name of another column of the select list", span=lowering.span(item), hint="rename it"
+        )
     add_elements(lowering, block, generator, _HIDDEN, names, needed)
     whole = select.copy()
     columns: list[exp.Expr] = [exp.alias_(exp.column(name, table=_HIDDEN), name, quoted=True) for name in names]

@@ -146,6 +146,21 @@ def add_interval(term: Term, months: int, days: int, micros: int, span: Span | N
     return Call("add_interval", (term, *amounts), span=span)
 
 
+def with_columns(block: Block, call: exp.Anonymous) -> exp.Anonymous:
+    """A call in which * stands for all columns, with these in its place."""
+    if not any(each.is_star for each in call.expressions):
+        return call
+    arguments: list[exp.Expr] = []
+    for each in call.expressions:
+        if not each.is_star:
+            arguments.append(each)
+            continue
+        table = each.table.lower() if isinstance(each, exp.Column) else None
+        found = [e for e in block.scope if (not e.merged if table is None else (e.table or "").lower() == table)]
+        arguments.extend(exp.column(exp.to_identifier(e.column, quoted=True), table=e.table or None) for e in found)
+    return exp.Anonymous(this=call.this, expressions=arguments)
+
+
 def _is_number(node: exp.Expr) -> bool:
     inner = node.unnest()
     return isinstance(inner.this if isinstance(inner, exp.Neg) else inner, exp.Literal)
@@ -170,8 +185,9 @@ def _function(
     refusal = None if lowered in lowering.signatures else missing(name, span)
     if refusal is not None:
         raise refusal
-    if any(isinstance(a, exp.Star | exp.Distinct) for a in node.expressions):
-        raise UnsupportedError(f"{name}(...) takes neither * nor DISTINCT", span=span)
+    if any(isinstance(a, exp.Distinct) for a in node.expressions):
+        raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
+    node = with_columns(block, node)
     if lowered in _WITH_UNIT and len(node.expressions) == 3 and lowered not in lowering.signatures:
         unit, *rest = node.expressions
         return unit_call(name, unit, [sub(a) for a in rest], span)

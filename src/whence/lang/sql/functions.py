@@ -34,6 +34,9 @@ SYNONYMS = {
     "bit_get": "getbit",
     "to_unix_timestamp": "unix_timestamp",
     "positive": "+",
+    "negative": "-",
+    "to_varchar": "to_char",
+    "printf": "format_string",
 }
 # Other than coalesce itself, these take two values.
 TWO_ARGUMENTS = ("nvl", "ifnull")
@@ -97,9 +100,9 @@ _FAMILIES = (
     ),
     (
         (
-            "hash xxhash64 get_json_object from_json to_json parse_url arrays_zip to_char to_varchar to_number "
-            "format_number format_string printf encode parse_json from_csv to_csv convert_timezone from_utc_timestamp "
-            "to_utc_timestamp make_interval make_dt_interval make_ym_interval try_to_binary to_binary"
+            "hash xxhash64 from_json to_json arrays_zip "
+            "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
+            "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
         ),
         _NOT_THERE,
         "define it in Python: db.function({name!r}, ..., returns=...)",
@@ -109,7 +112,6 @@ _FAMILIES = (
 INSTEAD = {
     "approx_count_distinct": "count(DISTINCT x)",
     "iff": "if(x > 0, y, z)",
-    "negative": "-x",
 }
 _KNOWN = {name: (what, hint) for names, what, hint in _FAMILIES for name in names.split()} | {
     name: (_NOT_THERE, f"write {instead}") for name, instead in INSTEAD.items()

@@ -11,10 +11,11 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from whence.deadline import check
+from whence.lang.sql.pipes import PipeParser
 from whence.lang.sql.positions import note_last_word
 
 # Calls that are not just a list of arguments: CAST(x AS INT), EXTRACT(YEAR FROM d).
-_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT POSITION SUBSTR SUBSTRING TRIM".split())
+_OWN_SYNTAX = frozenset("CAST TRY_CAST CEIL FLOOR EXTRACT OVERLAY POSITION SUBSTR SUBSTRING TRIM".split())
 
 Made = TypeVar("Made", bound=exp.Expr)
 # What the parser says of a dot, and what does not follow NOT.
@@ -48,7 +49,7 @@ class Plus(exp.Unary):
     """A plus sign before a value."""
 
 
-class OperatorParser(SparkParser):
+class OperatorParser(PipeParser):
     """Spark's operators as Spark binds them, and its names.
 
     It stops at the caller's deadline: some texts make it try a place again and again.
@@ -60,6 +61,22 @@ class OperatorParser(SparkParser):
     ID_VAR_TOKENS: ClassVar[set[Any]] = SparkParser.ID_VAR_TOKENS | _NAMES
     ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.ALIAS_TOKENS | _NAMES
     TABLE_ALIAS_TOKENS: ClassVar[set[Any]] = SparkParser.TABLE_ALIAS_TOKENS | _NAMES
+
+    def _parse_primary(self) -> exp.Expr | None:
+        is_text = self._curr.token_type is TokenType.STRING and self._next.token_type is TokenType.STRING
+        return self._parse_texts() if is_text else super()._parse_primary()
+
+    def _parse_texts(self) -> exp.Expr:
+        """'a' 'b' is one text, and 'it''s' has a quote in it."""
+        text, first = self._curr.text, self._curr
+        self._advance()
+        while self._curr.token_type is TokenType.STRING:
+            quote = self.sql[self._prev.end]
+            if self._curr.start == self._prev.end + 1 and self.sql[self._curr.start] == quote:
+                text += quote
+            text += self._curr.text
+            self._advance()
+        return self.expression(exp.Literal.string(text), first)
 
     def _parse_placeholder(self) -> exp.Expr | None:
         """A parameter knows its place in the text."""

@@ -1,7 +1,7 @@
 """GROUP BY with several sets of groups: ROLLUP, CUBE and GROUPING SETS are a UNION ALL of one GROUP BY for each set.
 
 Groups that are not in a set are NULL in its rows, and `grouping(x)` and `grouping_id()` are constants there. A set
-without groups has no row over nothing, as in Spark, where it is one group of many.
+without groups beside others has no row over nothing, as in Spark, where it is one group of many.
 """
 
 from __future__ import annotations
@@ -32,13 +32,29 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
             span=lowering.span(group),
             hint="put the GROUP BY into a subquery in FROM",
         )
-    every = list(dict.fromkeys(each for chosen in sets for each in chosen))
-    every = [_meant(each, select) for each in every]
+    if any(part.args.get("query") is not None for item in select.expressions for part in item.find_all(exp.In)):
+        raise UnsupportedError(
+            "IN (SELECT ...) over several sets of groups is not supported",
+            span=lowering.span(group),
+            hint="put the GROUP BY into a subquery in FROM",
+        )
+    # GROUP BY a, b GROUPING SETS (a): the list before says what may be grouped by.
+    every = list(dict.fromkeys([*group.expressions, *(each for chosen in sets for each in chosen)]))
+    every = [_meant(each, select) for each in every if not isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)]
+    if sets == [()]:
+        return _grand_total(lowering, select)
     parts = [_part(lowering, select, every, [_meant(each, select) for each in chosen]) for chosen in sets]
     whole: exp.Expr = parts[0]
     for part in parts[1:]:
         whole = exp.Union(this=whole, expression=part, distinct=bool(select.args.get("distinct")))
     return whole if isinstance(whole, exp.Union) else exp.Union(this=whole, expression=_nothing(whole), distinct=False)
+
+
+def _grand_total(lowering: Lowering, select: exp.Select) -> exp.Union:
+    """`GROUPING SETS (())` alone is an aggregate without groups, which has a row over nothing, too."""
+    part = _part(lowering, select, [], [])
+    part.set("having", select.args["having"].copy() if select.args.get("having") is not None else None)
+    return exp.Union(this=part, expression=_nothing(part), distinct=False)
 
 
 def _nothing(part: exp.Expr) -> exp.Expr:
@@ -78,6 +94,8 @@ def _sets(lowering: Lowering, group: exp.Group) -> list[tuple[exp.Expr, ...]] | 
 def _of(node: exp.Expr, parts: Sequence[exp.Expr]) -> list[tuple[exp.Expr, ...]]:
     """The sets of ROLLUP (all beginnings of the list), CUBE (all choices from it), or GROUPING SETS (those listed)."""
     units = [_columns(part) for part in parts]
+    if isinstance(node, exp.Rollup | exp.Cube) and not all(units):
+        raise UnsupportedError(f"{node.key.upper()} takes no () among its groups", hint="leave it out")
     if isinstance(node, exp.Rollup):
         return [_joined(units[:end]) for end in range(len(units), -1, -1)]
     if isinstance(node, exp.Cube):
@@ -119,7 +137,7 @@ def _part(lowering: Lowering, select: exp.Select, every: Sequence[exp.Expr], cho
     for name in ("order", "limit", "offset", "with_", "distinct"):
         part.set(name, None)
     absent = [each for each in every if not any(_same(each, other) for other in chosen)]
-    items = [_replaced(lowering, item, every, absent) for item in part.expressions]
+    items = [_named(item, _replaced(lowering, item, every, absent)) for item in part.expressions]
     part.set("expressions", items)
     having = part.args.get("having")
     if having is not None:
@@ -133,19 +151,27 @@ def _part(lowering: Lowering, select: exp.Select, every: Sequence[exp.Expr], cho
     return part
 
 
+def _named(item: exp.Expr, replaced: exp.Expr) -> exp.Expr:
+    """A column keeps its name where NULL takes its place."""
+    is_column = isinstance(item, exp.Column) and replaced is not item and not item.is_star
+    return exp.alias_(replaced, item.name, quoted=True) if is_column else replaced
+
+
 def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], absent: Sequence[exp.Expr]) -> exp.Expr:
     """An expression over the groups of one set."""
     if isinstance(node, exp.Anonymous):
         name = str(node.this).lower()
         if name in ("grouping", "grouping_id"):
             number = exp.Literal.number(_grouping(lowering, node, every, absent, name))
-            return exp.cast(number, "BIGINT") if name == "grouping_id" else number
+            return exp.cast(number, "BIGINT" if name == "grouping_id" else "TINYINT")
         if name in AGGREGATE_SYNONYMS:
             return node
-    if isinstance(node, exp.Query):
+    if isinstance(node, exp.Query) or (isinstance(node, exp.Filter) and _is_aggregate(node.this)):
         return node
     if any(_same(node, each) for each in absent):
-        return exp.Null()
+        return _null(node)
+    if any(_same(node, each) for each in every):
+        return node
     if isinstance(node, exp.Alias):
         return exp.Alias(this=_replaced(lowering, node.this, every, absent), alias=node.args["alias"])
     for name, value in list(node.args.items()):
@@ -154,6 +180,16 @@ def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], abs
         elif isinstance(value, list):
             node.set(name, [_replaced(lowering, v, every, absent) if isinstance(v, exp.Expr) else v for v in value])
     return node
+
+
+def _null(node: exp.Expr) -> exp.Expr:
+    """A NULL of the type that the expression has: the least of no values."""
+    least = exp.Anonymous(this="min", expressions=[node.copy()])
+    return exp.Filter(this=least, expression=exp.Where(this=exp.Boolean(this=False)))
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Anonymous) and str(node.this).lower() in AGGREGATE_SYNONYMS
 
 
 def _grouping(
@@ -173,4 +209,11 @@ def _same(one: exp.Expr, other: exp.Expr) -> bool:
     if isinstance(one, exp.Column) and isinstance(other, exp.Column):
         tables = {side.table.lower() for side in (one, other) if side.table}
         return one.name.lower() == other.name.lower() and len(tables) < 2
-    return one == other
+    return one == other or _in_order(one) == _in_order(other)
+
+
+def _in_order(node: exp.Expr) -> str:
+    """A sum and a product are the same from either side."""
+    if isinstance(node, exp.Add | exp.Mul):
+        return type(node).__name__.join(sorted((_in_order(node.this), _in_order(node.expression))))
+    return node.unnest().sql().lower()

@@ -10,11 +10,12 @@ from whence.errors import ArityError, UnknownNameError, UnsupportedError
 from whence.lang.sql.block import Block, find_column
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS
+from whence.lang.sql.literals import cast
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.special_forms import never_true
 from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
+from whence.model.terms import Aggregate, Call, Constant, Skolem, Term, Variable, variable_names
 
 
 def aggregate_calls(node: exp.Expr) -> list[exp.Expr]:
@@ -65,20 +66,20 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
     distinct = len(arguments) == 1 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = arguments[0].expressions
-    if len(arguments) != 1:
-        raise ArityError(
-            f"{function} takes one argument, and {len(arguments)} are given",
-            span=span,
-            hint="count several columns over a SELECT DISTINCT of them" if function == "count" else None,
-        )
     argument: Term | None
-    if isinstance(arguments[0], exp.Star):
+    if not distinct and len(arguments) == 1 and isinstance(arguments[0], exp.Column) and arguments[0].is_star:
+        raise UnsupportedError(
+            f"{function}(t.*) is not supported", span=span, hint="write count(*), or name the columns: count(a, b)"
+        )
+    if function == "count" and (distinct or len(arguments) != 1 or not isinstance(arguments[0], exp.Star)):
+        arguments = [column for each in arguments for column in _columns(block, each, span)]
+    if len(arguments) != 1 and (function != "count" or not arguments):
+        raise ArityError(f"{function} takes one argument, and {len(arguments)} are given", span=span)
+    if len(arguments) > 1:
+        argument = _row_without_nulls(lowering, block, arguments, span)
+    elif isinstance(arguments[0], exp.Star):
         if function != "count":
             raise UnsupportedError(f"{function}(*) has no meaning", span=span, hint="only count(*) has")
-        if distinct:
-            raise UnsupportedError(
-                "count(DISTINCT *) is not supported", span=span, hint="count over a SELECT DISTINCT of the columns"
-            )
         argument = None if condition is None else Constant(1, types.INT)
     else:
         if aggregate_calls(arguments[0]) and not isinstance(block, Grouped):
@@ -86,6 +87,8 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
                 "an aggregate inside an aggregate is not supported", span=span, hint="use a subquery in FROM"
             )
         argument = translate(lowering, block, arguments[0])
+        if function in ("sum", "avg") and lowering.typed(argument, block).type == types.STRING:
+            argument = cast(argument, types.DOUBLE, span)
     if condition is not None:
         assert argument is not None
         if isinstance(condition.unnest(), exp.Null):
@@ -97,6 +100,25 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
     aggregate = Aggregate(function, argument, distinct, span=span)
     lowering.typed(aggregate, block)
     return aggregate
+
+
+def _columns(block: Block, node: exp.Expr, span: Span | None) -> list[exp.Expr]:
+    """A star among the arguments of count stands for all columns, of one table or of all."""
+    inner = node.this if isinstance(node, exp.Column) else node
+    if not isinstance(inner, exp.Star):
+        return [node]
+    table = node.table.lower() if isinstance(node, exp.Column) else None
+    found = [e for e in block.scope if (not e.merged if table is None else (e.table or "").lower() == table)]
+    if not found:
+        raise UnknownNameError("* stands for no columns here", span=span)
+    return [exp.column(exp.to_identifier(e.column, quoted=True), table=e.table or None) for e in found]
+
+
+def _row_without_nulls(lowering: Lowering, block: Block, nodes: list[exp.Expr], span: Span | None) -> Term:
+    """One value for each different row of values; NULL where one of them is NULL, as count() leaves these out."""
+    values = tuple(translate(lowering, block, node) for node in nodes)
+    there = Call("and", tuple(Call("isnotnull", (value,), span=span) for value in values), span=span)
+    return Call("if", (there, Skolem("row", values, span=span), Constant(None, types.STRING)), span=span)
 
 
 def _refuse_outer(block: Block, argument: Term, function: str, span: Span | None) -> None:

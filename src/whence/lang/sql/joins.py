@@ -45,7 +45,7 @@ def needed_columns(select: exp.Select) -> set[str] | None:
     """The column names that occur anywhere in the SELECT; None where a * asks for all."""
     names: set[str] = set()
     for node in select.walk():
-        if isinstance(node, exp.Star) and not isinstance(node.parent, exp.Anonymous):
+        if isinstance(node, exp.Star) and not _is_count(node.parent):
             return None
         if isinstance(node, exp.Column):
             names.add(node.name.lower())
@@ -54,6 +54,11 @@ def needed_columns(select: exp.Select) -> set[str] | None:
             if node.args.get("method") == "NATURAL":
                 return None
     return names
+
+
+def _is_count(node: exp.Expr | None) -> bool:
+    """Whether a * in this call stands for no columns."""
+    return isinstance(node, exp.Anonymous) and node.name.lower() == "count" and len(node.expressions) == 1
 
 
 class _Reader:
@@ -109,7 +114,7 @@ class _Reader:
                     lowered = self.lowering.complete(drafts[0], hint, drafts[0].when_empty)
                 else:
                     lowered = self.lowering.emit(self.lowering.fresh_name(hint), drafts, distinct=distinct, span=span)
-                    self.lowering.note_single(lowered, drafts)
+                self.lowering.note_single(lowered, drafts)
                 self.add_scope(block, self._pass_through(around, lowered), node.alias or None, node, span)
                 for join in node.args.get("joins") or ():
                     self.add_join(block, join)
@@ -130,16 +135,44 @@ class _Reader:
             self.add_elements(block, generator, node, outer=bool(node.args.get("outer")))
             return
         span = self.lowering.span(node)
-        if not isinstance(node.this, exp.Subquery):
-            raise UnsupportedError("LATERAL takes a query, or explode and the like", span=span)
-        drafts, distinct = self.lowering.parts(self.lowering, node.this.this, block)
+        drafts, distinct = self.lowering.parts(self.lowering, self._lateral_query(node), block)
         if len(drafts) == 1 and drafts[0].block.free:
             lowered = self.lowering.complete(drafts[0], "lateral", drafts[0].when_empty)
         else:
             lowered = self.lowering.emit(self.lowering.fresh_name("lateral"), drafts, distinct=distinct, span=span)
+        self._add_lateral_scope(block, lowered, node)
+
+    def add_outer_lateral(self, block: Block, node: exp.Lateral, on: exp.Expr | None) -> None:
+        """The same, with NULLs where it has no row that the condition lets pass."""
+        if Generator.of(node.this) is not None and (on is None or on == exp.Boolean(this=True)):
+            self.add_lateral(block, exp.Lateral(**{**node.args, "outer": True}))
+            return
+        alias = node.args.get("alias") or node.this.args.get("alias")
+        inner = exp.Subquery(this=self._lateral_query(node), alias=None if alias is None else alias.copy())
+        whole = exp.select("*").from_(inner, copy=False)
+        if on is not None:
+            whole = whole.where(on.copy(), copy=False)
+        draft = self.lowering.draft(whole, block)
+        nothing = [Constant(None, self.lowering.typed(o.term, draft.block).type) for o in draft.outputs]
+        draft = self.lowering.project(draft, "lateral") if draft.aggregated else draft
+        lowered = self.lowering.complete(draft, "lateral", nothing, single=False)
+        self._add_lateral_scope(block, lowered, node)
+
+    def _lateral_query(self, node: exp.Lateral) -> exp.Expr:
+        inner = node.this
+        if isinstance(inner, exp.Subquery):
+            return inner.this
+        table = exp.Table(this=inner, alias=None if node.args.get("alias") is None else node.args["alias"].copy())
+        if not is_range(table) and Generator.of(inner) is None:
+            raise UnsupportedError(
+                "LATERAL takes a query, or explode and the like", span=self.lowering.span(node) or None
+            )
+        return exp.select("*").from_(table, copy=False)
+
+    def _add_lateral_scope(self, block: Block, lowered: Lowered, node: exp.Lateral) -> None:
         alias = node.args.get("alias") or node.this.args.get("alias")
         named = alias.this.name if alias is not None and alias.this is not None else None
-        self.add_scope(block, lowered, named, node if node.args.get("alias") else node.this, span)
+        self.add_scope(block, lowered, named, node if node.args.get("alias") else node.this, self.lowering.span(node))
 
     def add_elements(self, block: Block, generator: Generator, node: exp.Expr, *, outer: bool) -> None:
         alias = node.args.get("alias")
@@ -154,9 +187,8 @@ class _Reader:
         return Lowered(lowered.relation, tuple(back[around.root(name)] for name in lowered.free))
 
     def add_scope(self, block: Block, lowered: Lowered, alias: str | None, node: exp.Expr, span: Span | None) -> None:
-        if alias and any((e.table or "").lower() == alias.lower() for e in block.scope):
-            raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
-        names = [c.name for c in lowered.columns if c.name != HIDDEN_LEVEL]
+        labels = self.lowering.labels.get(lowered.relation.name) or tuple(c.name for c in lowered.columns)
+        names = [n for n, c in zip(labels, lowered.columns, strict=True) if c.name != HIDDEN_LEVEL]
         alias_node = node.args.get("alias")
         renamed = (
             [i.name for i in alias_node.args.get("columns") or ()] if isinstance(alias_node, exp.TableAlias) else []
@@ -183,17 +215,17 @@ class _Reader:
         if join.args.get("using") == []:
             raise UnsupportedError("USING needs a column", span=span, hint="a join of all pairs is a CROSS JOIN")
         if isinstance(join.this, exp.Lateral):
-            if side or kind not in ("", "INNER", "CROSS") or join.args.get("using") or join.method:
-                raise UnsupportedError("an outer JOIN LATERAL is not supported", span=span, hint="use JOIN LATERAL")
+            if side not in ("", "LEFT") or kind in ("SEMI", "ANTI") or join.args.get("using") or join.method:
+                raise UnsupportedError("this kind of JOIN LATERAL is not supported", span=span, hint="use LEFT JOIN")
+            if side:
+                self.add_outer_lateral(block, join.this, join.args.get("on"))
+                return
             self.add_lateral(block, join.this)
             if join.args.get("on") is not None:
                 add_condition(lowering, block, join.args["on"], "ON")
             return
         right = block.sibling()
         self.add_source(right, join.this)
-        left_names, right_names = ({e.table.lower() for e in side.scope if e.table} for side in (block, right))
-        for alias in left_names & right_names:
-            raise DuplicateNameError(f"two tables are named {alias!r}", span=span, hint="give one an alias")
         using = self._using(block, right, join)
         on = join.args.get("on")
         if kind in ("SEMI", "ANTI"):
@@ -234,6 +266,10 @@ class _Reader:
             names = [e.column for e in left.scope if not e.merged and e.column.lower() in theirs]
         for name in names:
             for side in (left, right):
+                if sum(e.column.lower() == name.lower() and not e.merged for e in side.scope) > 1:
+                    raise UnknownNameError(
+                        f"column {name!r} is ambiguous: one side has it twice", span=self.lowering.span(join)
+                    )
                 if not any(e.column.lower() == name.lower() for e in side.scope):
                     raise UnknownNameError(
                         f"both sides of USING need a column {name!r}",

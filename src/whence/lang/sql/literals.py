@@ -105,6 +105,8 @@ def to_constant(literal: exp.Literal, span: Span | None, *, negative: bool = Fal
     if negative:
         number = f"-{number}"
     if suffix in _SUFFIXES and (suffix or number.removeprefix("-").isdecimal()):
+        if not suffix and int(number) not in types.BIGINT.limits:
+            return decimal(Decimal(number), span)
         return integer(int(number), span, _SUFFIXES[suffix])
     if suffix == "BD":
         return decimal(Decimal(number), span)

@@ -99,10 +99,12 @@ class Lowering:
     notices: list[str] = field(default_factory=list)
     # Auxiliary relations that have at most one row.
     single: set[str] = field(default_factory=set)
+    # What a query calls the columns of auxiliary relations, where two of them have one name.
+    labels: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def note_single(self, lowered: Lowered, drafts: Sequence[QueryDraft]) -> None:
         """Remember that a relation has at most one row, if the query that it was made from has."""
-        if len(drafts) == 1 and drafts[0].single and not lowered.free:
+        if len(drafts) == 1 and drafts[0].single:
             self.single.add(lowered.relation.name)
 
     def span(self, node: exp.Expr | None) -> Span | None:
@@ -182,7 +184,11 @@ class Lowering:
             environment = block.final_environment(self.relation)
             environments.append(environment)
             heads.append((*locals_, *(_as_written(o.term, block, environment) for o in draft.outputs)))
-        names = _unique([*(f.partition("#")[0] for f in free)], drafts[0].outputs)
+        outputs = drafts[0].outputs
+        if name != self.view and len({o.name.lower() for o in outputs if o.given}) < sum(o.given for o in outputs):
+            self.labels[name] = tuple(o.name for o in outputs)
+            outputs = [replace(o, given=False) for o in outputs]
+        names = _unique([*(f.partition("#")[0] for f in free)], outputs)
         columns = tuple(
             self._column(
                 i, names[i], list(zip(drafts, (head[i] for head in heads), environments, strict=True)), len(free)
@@ -220,8 +226,12 @@ class Lowering:
             return Typed(typed.type, not grouped or infer(term.argument, environment, self.signatures).nullable)
         return typed
 
-    def complete(self, draft: QueryDraft, hint: str, fallback: Sequence[Term] | None) -> Lowered:
-        """The draft's rows, and the fallback where it has none: for those values from outside, or at all."""
+    def complete(
+        self, draft: QueryDraft, hint: str, fallback: Sequence[Term] | None, *, single: bool = True
+    ) -> Lowered:
+        """The draft's rows, and the fallback where it has none: for those values from outside, or at all. Unless it is
+        a `single` row, it may be there several times.
+        """
         found = self.emit(self.fresh_name(hint), [draft], distinct=draft.distinct, span=draft.span)
         outer = draft.block.outer
         # No columns: its row is there in any case.
@@ -235,7 +245,7 @@ class Lowering:
             QueryDraft(block, [replace(o, term=t, given=False) for o, t in zip(draft.outputs, terms, strict=True)])
             for block, terms in ((present, values), (missing, fallback))
         ]
-        return self.emit(self.fresh_name("value"), drafts, distinct=True, span=draft.span)
+        return self.emit(self.fresh_name("value"), drafts, distinct=single, span=draft.span)
 
     def completed(self, draft: QueryDraft) -> QueryDraft:
         """An aggregate without GROUP BY, with its row also where it is over nothing, read back as a draft."""

@@ -69,6 +69,10 @@ def _keys(lowering: Lowering, orders: Sequence[exp.Order], width: int) -> list[e
                 raise UnknownNameError(
                     f"there is no column number {key.this} in the select list", span=lowering.span(key)
                 )
+        elif isinstance(key, exp.Neg) and isinstance(key.this, exp.Literal) and key.this.is_int:
+            raise UnknownNameError(f"there is no column number -{key.this.name}", span=lowering.span(key))
+        elif isinstance(key, exp.Var) and key.name.upper() == "ALL":
+            continue
         elif key.find(exp.Query) is not None:
             raise UnsupportedError("a subquery in ORDER BY is not supported", span=lowering.span(key))
         else:
@@ -96,9 +100,13 @@ def with_aliases(node: exp.Expr, items: Sequence[exp.Expr], block: Block) -> exp
     return written_out(node, aliased) if aliased else node
 
 
-def in_having(node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
-    """With what aliases of aggregates stand for: HAVING looks at the groups, and then at the columns of tables."""
-    aliases = {i.alias.lower(): i.unalias() for i in items if isinstance(i, exp.Alias) and aggregate_calls(i)}
+def in_having(node: exp.Expr, items: Sequence[exp.Expr], grouped: set[str]) -> exp.Expr:
+    """With what aliases stand for: outside of aggregates HAVING looks at the columns that are grouped by, and then at
+    aliases.
+    """
+    aliases = {
+        i.alias.lower(): i.unalias() for i in items if isinstance(i, exp.Alias) and i.alias.lower() not in grouped
+    }
 
     def meant(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Query) or aggregate_calls(part) == [part]:

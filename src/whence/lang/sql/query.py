@@ -47,6 +47,10 @@ def raw_parts(
             span=lowering.span(tails[0].node),
             hint="limit what is read from it",
         )
+    if orders and not isinstance(inner, exp.Union):
+        raise UnsupportedError(
+            "ORDER BY is not supported in a recursion", span=lowering.span(orders[0]), hint="its rows have no order"
+        )
     if not isinstance(inner, exp.Union):
         return [(inner, d) for d in _parts(lowering, query, outer, ctes, distinct=True, top=True)]
     branches = [p for side in (inner.this, inner.expression) for p in raw_parts(lowering, side, outer, inside)]
@@ -212,7 +216,7 @@ def _values(lowering: Lowering, query: exp.Values, outer: Block, ctes: Mapping[s
         block = Block(outer.numbers, outer, ctes)
         cells = row.expressions if isinstance(row, exp.Tuple) else [row]
         outputs = [Output(f"col{i + 1}", translate(lowering, block, c), lowering.span(c)) for i, c in enumerate(cells)]
-        drafts.append(QueryDraft(block, outputs, span=lowering.span(row)))
+        drafts.append(QueryDraft(block, outputs, span=lowering.span(row), single=len(query.expressions) == 1))
     return drafts
 
 

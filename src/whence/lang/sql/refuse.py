@@ -76,7 +76,7 @@ _READ: dict[type[exp.Expr], str] = {
     exp.Having: "this",
     exp.Order: "expressions",
     exp.Ordered: "this desc nulls_first",
-    exp.Star: "except_",
+    exp.Star: "except_ replace",
     exp.Alias: "this alias",
     exp.Filter: "this expression",
     exp.Distinct: "expressions",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import UnknownNameError, UnsupportedError
+from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError
 from whence.functions.aggregates import of_nothing
 from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
@@ -19,8 +19,10 @@ from whence.lang.sql.limits import Later, Tail
 from whence.lang.sql.lowering import Lowering, Output, QueryDraft
 from whence.lang.sql.order_by import check_groups, check_rows, in_having, with_aliases
 from whence.lang.sql.windows import Windowed, window_nodes
+from whence.model import types
+from whence.model.rules import Atom
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Constant, Term, Variable, variable_names
+from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
 
 
 def draft_select(
@@ -45,7 +47,9 @@ def draft_select(
     items = _items(lowering, select, block)
     nodes = [node for node, _ in items]
     if having is not None:
-        having.set("this", in_having(with_aliases(having.this, nodes, block), nodes))
+        listed = _group_nodes(select, block) or ([node.unalias() for node in nodes] if group is not None else [])
+        grouped = {each.name.lower() for each in listed if isinstance(each, exp.Column)}
+        having.set("this", with_aliases(in_having(having.this, nodes, grouped), nodes, block))
     later = Later(select, tail, nodes)
     calls = [c for item in (*nodes, having, *later.nodes) if item is not None for c in aggregate_calls(item)]
     if not (calls or group is not None or having is not None):
@@ -56,6 +60,7 @@ def draft_select(
         outputs = [_output(lowering, windowed, node, entry, i) for i, (node, entry) in enumerate(items)]
         draft = QueryDraft(windowed, outputs, distinct=distinct is not None, span=span, single=is_single)
     else:
+        nodes = [node if entry is None else _reference(entry) for node, entry in items]
         draft = _draft_groups(lowering, select, block, nodes, calls, orders, later)
         draft = replace(draft, distinct=draft.distinct or distinct is not None, span=span)
     return draft if tail is None else tail.applied(lowering, draft, later)
@@ -83,12 +88,26 @@ def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[e
             what = f"no table is named {table!r} here" if table else "SELECT * needs a FROM"
             raise UnknownNameError(what, span=lowering.span(node))
         left_out = {each.name.lower(): each for each in star.args.get("except_") or ()}
+        if len(left_out) < len(star.args.get("except_") or ()):
+            raise DuplicateNameError("EXCEPT names a column twice", span=lowering.span(node))
         for name, each in left_out.items():
             if name not in {entry.column.lower() for entry in found}:
                 raise UnknownNameError(f"unknown column {each.name!r}", span=lowering.span(each))
+        replaced = {each.alias.lower(): each for each in star.args.get("replace") or ()}
+        for name, each in replaced.items():
+            if name not in {entry.column.lower() for entry in found}:
+                raise UnknownNameError(f"unknown column {each.alias!r}", span=lowering.span(each))
         found = [entry for entry in found if entry.column.lower() not in left_out]
-        items.extend((node, entry) for entry in found)
+        items.extend(
+            (replaced[entry.column.lower()], None) if entry.column.lower() in replaced else (node, entry)
+            for entry in found
+        )
     return items
+
+
+def _reference(entry: ColumnEntry) -> exp.Column:
+    """A column that * stands for, by its name."""
+    return exp.column(exp.to_identifier(entry.column, quoted=True), table=entry.table or None)
 
 
 def _output(lowering: Lowering, block: Block, node: exp.Expr, entry: ColumnEntry | None, at: int) -> Output:
@@ -124,12 +143,12 @@ def _draft_groups(
     orders: Sequence[exp.Order],
     later: Later,
 ) -> QueryDraft:
-    if any(isinstance(i, exp.Star) or (isinstance(i, exp.Column) and isinstance(i.this, exp.Star)) for i in items):
-        raise UnsupportedError("SELECT * cannot be grouped", span=lowering.span(select), hint="name the columns")
-    groups = _group_terms(lowering, select, block, items)
+    groups, has_constants = _group_terms(lowering, select, block, items)
     check_groups(lowering, orders, block, items, groups)
     having = select.args.get("having")
     aggregates = list(dict.fromkeys(to_aggregate(lowering, block, call) for call in calls))
+    if has_constants and not groups:
+        return _one_group(lowering, select, block, items, aggregates, later)
     if not groups and not aggregates:
         # HAVING alone makes one group of everything.
         aggregates = [Aggregate("count", None)]
@@ -138,7 +157,8 @@ def _draft_groups(
     if direct is not None:
         nothing = tuple(_of_nothing(lowering, block, o.term) for o in direct) if not groups else None
         # Groups without an aggregate are just the different ones.
-        return QueryDraft(block, direct, distinct=not aggregates, single=not groups, when_empty=nothing)
+        is_single = _one_group_only(block, groups)
+        return QueryDraft(block, direct, distinct=not aggregates, single=is_single, when_empty=nothing)
 
     leading = [Output(_hint(t, i), t, given=False) for i, t in enumerate(groups)]
     computed = [Output(a.function, a, given=False) for a in aggregates]
@@ -164,27 +184,97 @@ def _draft_groups(
     if not groups and having is None and windowed is grouped:
         defaults = {t.name: _of_nothing(lowering, block, a) for t, a in zip(terms, aggregates, strict=True)}
         empty = tuple(_substitute(o.term, defaults, o.span) for o in outputs) if table.free else ()
-    return QueryDraft(windowed, outputs, single=not groups, when_empty=empty)
+    return QueryDraft(windowed, outputs, single=_one_group_only(block, groups), when_empty=empty)
 
 
-def _group_terms(lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]) -> list[Term]:
+def _one_group_only(block: Block, groups: Sequence[Term]) -> bool:
+    """Whether the values that are grouped by are the same in all rows: constants, or values from outside."""
+    return all(isinstance(term, Variable) and block.root(term.name) in block.fixed() for term in groups)
+
+
+def _one_group(
+    lowering: Lowering,
+    select: exp.Select,
+    block: Block,
+    items: list[exp.Expr],
+    aggregates: list[Aggregate],
+    later: Later,
+) -> QueryDraft:
+    """GROUP BY of constants only: one group if there is a row at all, and none without."""
+    counted = Aggregate("count", None)
+    aggregates = list(dict.fromkeys([*aggregates, counted]))
+    computed = [Output(a.function, a, given=False) for a in aggregates]
+    table = lowering.emit(lowering.fresh_name("grouped"), [QueryDraft(block, computed)], distinct=False)
+    grouped = Grouped(block)
+    terms = lowering.read(grouped, table, None)
+    grouped.learn(lowering, {}, dict(zip(aggregates, terms, strict=True)))
+    number = terms[aggregates.index(counted)]
+    grouped.conditions.append(Call(">", (number, Constant(0, types.BIGINT))))
+    having = select.args.get("having")
+    if having is not None:
+        add_condition(lowering, grouped, having.this, "HAVING")
+    windowed = later.windowed(lowering, grouped, items, [])
+    outputs = [_output(lowering, windowed, node, None, at) for at, node in enumerate(items)]
+    return QueryDraft(windowed, outputs, single=True)
+
+
+def _group_nodes(select: exp.Select, block: Block) -> list[exp.Expr]:
+    """What GROUP BY lists. ALL is no list, unless a column is called so."""
     group = select.args.get("group")
     if group is None:
         return []
+    if group.args.get("all") and any(entry.column.lower() == "all" for entry in block.scope):
+        return [*group.expressions, exp.column("all")]
+    return list(group.expressions)
+
+
+def _check_groups_of_aliases(lowering: Lowering, select: exp.Select, block: Block, listed: Sequence[exp.Expr]) -> None:
+    """As in Spark, an alias of the list cannot be grouped by whose expression has another one in it, nor can a number
+    stand for a column of a *.
+    """
+    if any(item.is_star for item in select.expressions) and any(
+        isinstance(n, exp.Literal) and n.is_int for n in listed
+    ):
+        raise UnsupportedError("a number in GROUP BY beside * is not supported", span=lowering.span(select))
+    names = {node.name.lower() for node in listed if isinstance(node, exp.Column) and not node.table}
+    items = select.expressions
+    for at, item in enumerate(items):
+        is_grouped = item.alias.lower() in names if listed else not aggregate_calls(item)
+        if isinstance(item, exp.Alias) and is_grouped and with_aliases(item, items[:at], block) is not item:
+            raise UnsupportedError(
+                "grouping by an alias whose expression uses another one is not supported", span=lowering.span(item)
+            )
+
+
+def _group_terms(
+    lowering: Lowering, select: exp.Select, block: Block, items: Sequence[exp.Expr]
+) -> tuple[list[Term], bool]:
+    """What is grouped by, and whether there are constants, which tell no rows apart, beside it."""
+    group = select.args.get("group")
+    if group is None:
+        return [], False
     terms = []
-    is_all = group.args.get("all") and not group.expressions
-    for node in [i.unalias() for i in items if not aggregate_calls(i)] if is_all else group.expressions:
+    has_constants = False
+    listed = _group_nodes(select, block)
+    _check_groups_of_aliases(lowering, select, block, listed)
+    is_all = group.args.get("all") and not listed
+    for node in [i.unalias() for i in items if not aggregate_calls(i)] if is_all else listed:
         meant = _meant(lowering, block, node, items)
         if aggregate_calls(meant):
             raise UnsupportedError("an aggregate cannot be grouped by", span=lowering.span(meant))
         term = translate(lowering, block, meant)
-        if isinstance(term, Constant) and is_all:
+        if not variable_names([term]):
+            has_constants = True
             continue
-        if isinstance(term, Constant):
-            raise UnsupportedError("grouping by a constant is not supported", span=lowering.span(meant))
+        if variable_names([term]) <= set(block.free.values()):
+            raise UnsupportedError(
+                "a column of the outer query in GROUP BY is not supported",
+                span=lowering.span(meant),
+                hint="leave it out",
+            )
         lowering.typed(term, block)
         terms.append(block.resolve_term(term))
-    return list(dict.fromkeys(terms))
+    return list(dict.fromkeys(terms)), has_constants
 
 
 def _meant(lowering: Lowering, block: Block, node: exp.Expr, items: Sequence[exp.Expr]) -> exp.Expr:
@@ -246,17 +336,17 @@ def _substitute(term: Term, values: Mapping[str, Constant], span: Span | None) -
 
 def _one_row(lowering: Lowering, block: Block) -> bool:
     """Whether at most one row can come: nothing is read, or a table's key is fixed by constants or outer values."""
-    atoms = [atom for atom in block.atoms if atom.relation not in lowering.single]
-    if not atoms:
-        return True
-    if len(atoms) != 1:
-        return False
-    atom = atoms[0]
-    relation = lowering.relation(atom.relation)
     fixed = block.fixed()
+    return all(atom.relation in lowering.single or _is_found(lowering, block, atom, fixed) for atom in block.atoms)
+
+
+def _is_found(lowering: Lowering, block: Block, atom: Atom, fixed: set[str]) -> bool:
+    """Whether the values of a key are given, or of all columns where no row comes twice."""
+    relation = lowering.relation(atom.relation)
+    key = relation.key or (relation.column_names if relation.distinct else ())
     columns = {
         c.name.lower()
         for c, t in zip(relation.columns, atom.terms, strict=True)
         if isinstance(t, Variable) and block.root(t.name) in fixed
     }
-    return bool(relation.key) and {k.lower() for k in relation.key} <= columns
+    return bool(key) and {k.lower() for k in key} <= columns

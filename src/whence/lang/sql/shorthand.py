@@ -83,10 +83,13 @@ def _date_part(name: str, arguments: Arguments, span: Span | None) -> Term:
 
 
 def _decode(_: str, arguments: Arguments, span: Span | None) -> Term:
-    """decode(x, a, b, c, d, e): b where x is a, d where it is c, else e. A NULL is found, too."""
+    """decode(x, a, b, c, d, e): b where x is a, d where it is c, else e. A NULL is found, too.
+
+    decode(x, charset) reads bytes as a text.
+    """
     value, *rest = arguments
     if len(rest) < 2:
-        raise UnsupportedError("decode() with a character set is not supported", span=span, hint="CAST(x AS STRING)")
+        return Call("decode_bytes", tuple(arguments), span=span)
     result: Term = rest.pop() if len(rest) % 2 else Constant(None, types.NULL, span=span)
     for wanted, then in reversed(list(zip(rest[::2], rest[1::2], strict=True))):
         result = Call("if", (Call("<=>", (value, wanted), span=span), then, result), span=span)

@@ -34,6 +34,7 @@ PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Floor: ("decimals",),
     exp.Ceil: ("decimals",),
     exp.Bracket: ("offset", "safe"),
+    exp.Overlay: ("from_", "for_"),
 }
 
 
@@ -72,6 +73,12 @@ def _row_in_list(node: Any, sub: Sub, span: Span | None) -> Term:
 
 def _is(node: Any, sub: Sub, span: Span | None) -> Term:
     if isinstance(node.expression, exp.Null):
+        inner = node.this.unnest()
+        inner = inner.this.unnest() if isinstance(inner, exp.Not) else inner
+        if isinstance(inner, exp.In) and inner.args.get("query") is not None:
+            raise UnsupportedError(
+                "IS NULL of IN (SELECT ...) is not supported", span=span, hint="use EXISTS, and compare NULLs by <=>"
+            )
         return Call("isnull", (sub(node.this),), span=span)
     if not isinstance(node.expression, exp.Boolean):
         raise UnsupportedError(
@@ -81,11 +88,33 @@ def _is(node: Any, sub: Sub, span: Span | None) -> Term:
 
 
 def _like(node: Any, sub: Sub, span: Span | None, *escape: Term) -> Term:
-    sides = [sub(node.this), sub(node.expression)]
+    if isinstance(node.expression, exp.All | exp.Any):
+        return _like_several(node, sub, span)
+    term = _is_like(node, sub(node.this), sub(node.expression), span, *escape)
+    return negate(term, span) if node.args.get("negate") else term
+
+
+def _is_like(node: Any, value: Term, pattern: Term, span: Span | None, *escape: Term) -> Term:
+    sides = [value, pattern]
     if isinstance(node, exp.ILike):
         sides = [Call("lower", (side,), span=side.span) for side in sides]
-    term = Call("like", (*sides, *escape), span=span)
-    return negate(term, span) if node.args.get("negate") else term
+    return Call("like", (*sides, *escape), span=span)
+
+
+def _like_several(node: Any, sub: Sub, span: Span | None) -> Term:
+    """`a LIKE ANY ('x%', 'y%')` is like one of them, `a NOT LIKE ANY` unlike one of them, and ALL all of them."""
+    listed = node.expression.this
+    patterns = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
+    if not patterns:
+        raise ArityError("LIKE compares with one pattern at least", span=span)
+    if any(isinstance(each, exp.Query) for each in patterns) or isinstance(listed, exp.Query):
+        raise UnsupportedError("LIKE compares with a list of patterns, and no query", span=span, hint="use EXISTS")
+    value = sub(node.this)
+    terms: list[Term] = [_is_like(node, value, sub(each.unnest()), span) for each in patterns]
+    if node.args.get("negate"):
+        terms = [negate(each, span) for each in terms]
+    joined = "and" if isinstance(node.expression, exp.All) else "or"
+    return Call(joined, tuple(terms), span=span) if len(terms) > 1 else terms[0]
 
 
 def _escape(node: Any, sub: Sub, span: Span | None) -> Term:
@@ -165,6 +194,11 @@ def _position(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call("locate", (sub(node.args["substr"]), sub(node.this)), span=span)
 
 
+def _overlay(node: Any, sub: Sub, span: Span | None) -> Term:
+    parts = [node.this, node.expression, node.args["from_"], node.args.get("for_")]
+    return Call("overlay", tuple(sub(part) for part in parts if part is not None), span=span)
+
+
 SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Between: _between,
     exp.In: _in_list,
@@ -181,6 +215,7 @@ SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Trim: _trim,
     exp.StrPosition: _position,
     exp.Bracket: _item,
+    exp.Overlay: _overlay,
     exp.HexString: _bytes,
     exp.BitwiseLeftShift: _shift,
     exp.BitwiseRightShift: _shift,

@@ -8,7 +8,7 @@ from itertools import pairwise
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from whence.errors import ParseError
+from whence.errors import ParseError, UnsupportedError
 from whence.model.span import SourceText, Span
 
 # What no item of a list begins with.
@@ -40,7 +40,7 @@ _BEFORE_ITEM = {
     TokenType.RECURSIVE,
 }
 _QUERY_START = {TokenType.SELECT, TokenType.WITH, TokenType.VALUES, TokenType.FROM}
-_AFTER_AS = {*_QUERY_START, TokenType.L_PAREN}
+_AFTER_AS = {*_QUERY_START, TokenType.L_PAREN, TokenType.TABLE}
 _AFTER_INSERT = (TokenType.INTO, TokenType.OVERWRITE)
 # Words that something has to follow, by what stands before them where that matters: SELECT a DIV, count(* EXCEPT).
 _VALUE_ENDS = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.STRING, TokenType.R_PAREN)
@@ -162,6 +162,8 @@ def check_words(tokens: Sequence[Token], source: SourceText) -> None:
     ):
         kind, kind_before = token.token_type, before.token_type
         # After AS and a dot any word is a name.
+        if token.text.upper() == "IDENTIFIER" and after is not None and after.token_type is TokenType.L_PAREN:
+            raise UnsupportedError("IDENTIFIER(...) is not supported", span=place_of(token, source), hint="name it")
         if kind not in _WATCHED or kind_before in (TokenType.ALIAS, TokenType.DOT):
             continue
         next_kind = after.token_type if after is not None else None

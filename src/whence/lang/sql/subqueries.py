@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from whence.errors import ArityError, UnsupportedError
+from whence.errors import ArityError, TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block, rename
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.model import types
@@ -38,13 +38,13 @@ def exists(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None,
 
 def member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
     """Keep what is IN the query."""
-    draft = _reader(lowering, block, query, len(row), span)
+    draft = _reader(lowering, block, query, row, span)
     semi_join(lowering, block, _matching(lowering, row, draft, span), span, negated=False)
 
 
 def not_member(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> None:
     """Keep what is NOT IN the query, which with a NULL on either side is nothing that can be told."""
-    draft = _reader(lowering, block, query, len(row), span)
+    draft = _reader(lowering, block, query, row, span)
     if not _nullable(lowering, block, row, draft):
         semi_join(lowering, block, _matching(lowering, row, draft, span), span, negated=True)
         return
@@ -101,7 +101,7 @@ def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | 
 
 def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Expr, span: Span | None) -> Term:
     """Whether the row is IN the query, as a value: TRUE, FALSE, or NULL where a NULL leaves it open."""
-    draft = _reader(lowering, block, query, len(row), span)
+    draft = _reader(lowering, block, query, row, span)
     if not _nullable(lowering, block, row, draft):
         equal = _set_of(lowering, _matching(lowering, row, draft, span), "in", span)
         return _truth_mark(lowering, block, equal, span)
@@ -122,10 +122,12 @@ def in_mark(lowering: Lowering, block: Block, row: Sequence[Term], query: exp.Ex
 # Parts
 
 
-def _reader(lowering: Lowering, block: Block, query: exp.Expr, columns: int, span: Span | None) -> QueryDraft:
-    """The query, which has so many columns, as a draft whose block holds all of it."""
+def _reader(lowering: Lowering, block: Block, query: exp.Expr, row: Sequence[Term], span: Span | None) -> QueryDraft:
+    """The query, which has as many columns as the row, as a draft whose block holds all of it."""
     draft = lowering.draft(query, block)
-    _check_columns(draft, columns, span)
+    _check_columns(draft, len(row), span)
+    if any(isinstance(term, Constant) and term.type == types.NULL for term in row):
+        raise TypeMismatchError("NULL is neither in a query nor not in it", span=span, hint="use EXISTS")
     if draft.when_empty is not None and draft.block.free:
         return lowering.completed(draft)
     return _read_back(lowering, draft)
@@ -146,7 +148,8 @@ def _matching(lowering: Lowering, row: Sequence[Term], draft: QueryDraft, span: 
 
 def _equal(block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None) -> QueryDraft:
     inner = block.child()
-    inner.equate(lowering.read(inner, values, span)[0], inner.import_term(row[0]), span)
+    for value, term in zip(lowering.read(inner, values, span), row, strict=True):
+        inner.equate(value, inner.import_term(term), span)
     return QueryDraft(inner, [])
 
 
@@ -155,9 +158,7 @@ def _equal_or_unknown(
 ) -> list[QueryDraft]:
     """What may not be called NOT IN: equal to a value; not NULL beside a NULL value; NULL beside any value."""
     if len(row) != 1:
-        raise UnsupportedError(
-            "NOT IN over several columns that can be NULL is not supported", span=span, hint="use NOT EXISTS"
-        )
+        return [_perhaps_equal(block, lowering, row, values, span)]
     beside_null, null = block.child(), block.child()
     beside_null.import_term(row[0])
     value = lowering.read(beside_null, values, span)[0]
@@ -165,6 +166,20 @@ def _equal_or_unknown(
     null.conditions.append(Call("isnull", (null.import_term(row[0]),)))
     lowering.read(null, values, span)
     return [_equal(block, lowering, row, values, span), QueryDraft(beside_null, []), QueryDraft(null, [])]
+
+
+def _perhaps_equal(
+    block: Block, lowering: Lowering, row: Sequence[Term], values: Lowered, span: Span | None
+) -> QueryDraft:
+    """Rows of several values that are equal, or would be if their NULLs were."""
+    inner = block.child()
+    for value, term in zip(lowering.read(inner, values, span), row, strict=True):
+        mine = inner.import_term(term)
+        equal = Call("=", (mine, value), span=span)
+        open_ = (Call("isnull", (mine,)), Call("isnull", (value,)))
+        lowering.typed(equal, inner)
+        inner.conditions.append(Call("or", (*open_, equal), span=span))
+    return QueryDraft(inner, [])
 
 
 def _nullable(lowering: Lowering, block: Block, row: Sequence[Term], draft: QueryDraft) -> bool:

@@ -39,8 +39,8 @@ class NamedWindows:
     def of(cls, select: exp.Select) -> NamedWindows:
         return cls({str(each.this.name).lower(): each for each in select.args.get("windows") or ()})
 
-    def meant(self, lowering: Lowering, node: exp.Window) -> exp.Window:
-        """The window that a call is over: its own, or the one of that name."""
+    def meant(self, lowering: Lowering, node: exp.Window, names: int = 0) -> exp.Window:
+        """The window that a call is over: its own, or the one of that name, which may be another name for one."""
         alias = node.args.get("alias")
         if alias is None:
             return node
@@ -50,10 +50,12 @@ class NamedWindows:
                 "a window that goes on from a named one is not supported", span=span, hint="write the window out"
             )
         found = self.named.get(alias.name.lower())
+        if names > 1:
+            raise UnsupportedError("this window is a name of a name of a window", span=span, hint="name it itself")
         if found is None:
             hint = did_you_mean(alias.name, self.named)
             raise UnknownNameError(f"there is no window {alias.name!r}", span=span, hint=hint)
-        return self.meant(lowering, found)
+        return self.meant(lowering, found, names + 1)
 
 
 def window_call(lowering: Lowering, block: Block, node: exp.Window, windows: NamedWindows) -> Window:
@@ -68,13 +70,30 @@ def window_call(lowering: Lowering, block: Block, node: exp.Window, windows: Nam
         raise UnsupportedError(f"{function} needs an ORDER BY in its window", span=span)
     keys = [lowering.typed(key.term, block).type for key in order]
     spec = over.args.get("spec")
-    frame = None if spec is None else _frame(lowering, spec, keys, span)
+    frame = None if spec is None else _frame(lowering, spec, keys or _constant_key(lowering, block, over), span)
+    if frame is not None and frame.unit == "range" and not keys:
+        frame = _around_zero(frame, span)
     if frame is not None and not has_frame(function):
         raise UnsupportedError(f"{function} looks at no ROWS or RANGE", span=span, hint="leave it out")
     if frame is None and has_frame(function):
         frame = _RUNNING if is_ordered else _WHOLE
     partition = [term for term in partition if not isinstance(term, Constant)]
     return Window(function, tuple(arguments), tuple(partition), order, frame, span=span)
+
+
+def _constant_key(lowering: Lowering, block: Block, over: exp.Window) -> list[Type]:
+    """The type of a single constant that a window is ordered by."""
+    ordered = over.args["order"].expressions if over.args.get("order") is not None else []
+    kinds = [lowering.typed(_translated(lowering, block, each.this), block).type for each in ordered]
+    return kinds if len(kinds) == 1 else []
+
+
+def _around_zero(frame: Frame, span: Span | None) -> Frame:
+    """A frame by range where all rows are at a distance of 0 from each other."""
+    low, high = (0 if bound is None else bound.value for bound in (frame.start, frame.end))
+    if low <= 0 <= high:  # type: ignore[operator]
+        return _WHOLE
+    raise UnsupportedError("this frame has no rows", span=span)
 
 
 def sort_keys(lowering: Lowering, block: Block, order: exp.Order | None) -> tuple[SortKey, ...]:

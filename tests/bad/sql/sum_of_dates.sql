@@ -1,4 +1,4 @@
 CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
 CREATE TABLE node(name STRING PRIMARY KEY, city STRING, built DATE);
 CREATE VIEW v AS
-SELECT dst, sum(src) AS s FROM link GROUP BY dst;
+SELECT city, sum(built) AS s FROM node GROUP BY city;

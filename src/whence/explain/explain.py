@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from whence.analysis.analyze import Analysis
 from whence.analysis.comparisons import Pairings
 from whence.analysis.components import Component
+from whence.analysis.selection import selected_text
 from whence.engines.engine import Engine, MaintenancePlans, Work
 from whence.explain.proofs.text import amount, place
 from whence.explain.routes import Route, RoutedRule, compiled_routes
@@ -127,6 +128,7 @@ class ComponentExplanation:
         if self.component.reasons:
             yield f"because {', and '.join(self.component.reasons)}"
         yield f"kept by {self._plan.strategy} ({self._plan.reason})"
+        yield from selections(self.component, self._relations)
         given_up = self._plan.recomputed_because
         if given_up is not None:
             yield f"computed from nothing after every change, because {given_up}"
@@ -191,6 +193,12 @@ class ComponentExplanation:
     def _uses(self, rule: Rule) -> int:
         own = self.component.relations
         return sum(isinstance(literal, Atom) and literal.relation in own for literal in rule.body)
+
+
+def selections(component: Component, relations: Mapping[str, Relation]) -> Iterator[str]:
+    """Which of its rows a component keeps, if not all."""
+    found = (selected_text(relations[name], component.rules) for name in component.relations)
+    return (text for text in found if text is not None)
 
 
 def rows(relation: Relation, counts: Mapping[Row, int]) -> str:

@@ -190,9 +190,14 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         """A SELECT with all that it reads, to be run later or elsewhere. Meanwhile the database is free for others."""
         from whence.session.contents import any_order_table
+        from whence.session.listings import is_listing, listing
         from whence.session.query import parsed_query
 
-        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql, params)
+        text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
+        if isinstance(text, str) and is_listing(text):
+            with self._reading() as session:
+                return listing(text, session.definitions)
+        parsed = parsed_query(text, params)
         with self._reading() as session:
 
             def table(relation: Relation) -> pa.Table:

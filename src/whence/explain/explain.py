@@ -37,7 +37,8 @@ def explain(
     components = components_below(name, analysis)
     relation = analysis.relations[name]
     size = rows(relation, engine.counts(name))
-    lines = [*header(relation, analysis, size, is_view=bool(components))]
+    is_view = any(name in component.relations for component in components)
+    lines = [*header(relation, analysis, size, is_view=is_view)]
     maintained = engine.capabilities.plans
     if components and maintained is not None:
         plans = [
@@ -83,6 +84,7 @@ def header(relation: Relation, analysis: Analysis, size: str, *, is_view: bool) 
     own = [component for component in analysis.components if owner(component.relations[0]) == relation.name]
     yield from map(str, Pairings(analysis.components, analysis.relations).of(own))
     readers = {owner(each) for part in analysis.components if relation.name in part.reads for each in part.relations}
+    readers.discard(relation.name)
     if readers:
         yield f"read by {', '.join(sorted(readers))}"
 

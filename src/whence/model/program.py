@@ -70,11 +70,15 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Located):
-    """A table, with the rows of the last relation of `query`, evaluated now, if there is one."""
+    """A table, with the rows of the last relation of `query`, evaluated now, if there is one.
+
+    `constraints` has hidden relations for the rows that break one, which must have none.
+    """
 
     relation: Relation
     if_not_exists: bool = False
     query: Program | None = None
+    constraints: Program = field(default_factory=Program)
 
 
 @dataclass(frozen=True, slots=True)

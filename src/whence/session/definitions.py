@@ -165,9 +165,12 @@ class Definitions:
         self, known: Program, relations: Iterable[Relation], rules: tuple[Rule, ...], owners: Collection[str]
     ) -> Definitions:
         """With what is `known`, as it is, and new relations and rules; `owners` are the views that these are for."""
+        relations = tuple(relations)
         analysis = self._analyzed(known, relations, rules)
         kept = self.views.intersection(relation.name for relation in known.relations)
-        views = kept.union(name for name in analysis.relations if owner(name) in owners)
+        # What serves a table is hidden, and the table itself is none.
+        tables = {relation.name for relation in relations} - {rule.head.relation for rule in rules}
+        views = kept.union(name for name in analysis.relations if owner(name) in owners and name not in tables)
         new = (component for component in analysis.components if owner(component.relations[0]) in owners)
         pairings = Pairings(analysis.components, analysis.relations).of(new)
         notices = (*analysis.notices, *(each.notice for each in pairings))

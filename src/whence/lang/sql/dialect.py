@@ -48,6 +48,9 @@ _INSTEAD = {
     "REPLACE": "use MERGE INTO, or INSERT OVERWRITE",
     "TRUNCATE": "write TRUNCATE TABLE name",
     "ALTER": "write ALTER TABLE name ADD | DROP | RENAME COLUMN ..., or CREATE OR REPLACE VIEW",
+    "SHOW": "db.query answers it",
+    "DESCRIBE": "db.query answers it",
+    "DESC": "db.query answers it",
     "REFRESH": "leave it out: views follow their tables at once",
     "FUNCTION": "register a Python function with db.function(...)",
 }

@@ -15,6 +15,7 @@ from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
 from whence.lang.sql.table_as_query import create_table_as
+from whence.lang.sql.table_parts import with_parts
 from whence.lang.sql.tables import create_table, table_name
 from whence.lang.sql.update import delete, truncate, update
 from whence.lang.sql.views import create_view
@@ -61,7 +62,7 @@ def _statement(tree: exp.Expr, known: KnownRelations, source: SourceText, span: 
         case exp.Create(kind="TABLE", expression=exp.Query()):
             return create_table_as(tree, known, source, span)
         case exp.Create(kind="TABLE"):
-            return create_table(tree, source, span)
+            return with_parts(create_table(tree, source, span), tree, known, source)
         case exp.Create(kind="VIEW"):
             return create_view(tree, known, source, span)
         case exp.Alter(kind="TABLE"):

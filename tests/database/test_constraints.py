@@ -1,4 +1,4 @@
-"""DEFAULT, CHECK, UNIQUE, REFERENCES and VARCHAR(n): checked at every commit, and told with the rows that break them."""
+"""DEFAULT, CHECK, UNIQUE, REFERENCES, VARCHAR(n): checked at every commit, and told with the rows that break them."""
 
 from __future__ import annotations
 

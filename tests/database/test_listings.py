@@ -67,7 +67,7 @@ def test_create_table_reads_back(db: whence.Database) -> None:
         again.execute(str(text))
         assert rows(again, f"SHOW CREATE TABLE {name}") == [(text,)]
         assert rows(again, f"DESCRIBE EXTENDED {name}") == rows(db, f"DESCRIBE EXTENDED {name}")
-    with pytest.raises(whence.DataError, match="VARCHAR|CHECK"):
+    with pytest.raises(whence.DataError, match="does not pass its CHECK"):
         again.insert("customer", [(1, "toolong", None)])
 
 

@@ -17,7 +17,7 @@ one such column: with two, the best values need not be those of one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from whence.analysis.analyze import Analysis, analyze
@@ -51,7 +51,7 @@ def selected_by(relation: str) -> str | None:
 
 
 def select_best(
-    rules: Sequence[Rule], analysis: Analysis, hidden: Collection[str], signatures: Mapping[str, Signature]
+    rules: Sequence[Rule], analysis: Analysis, hidden: Set[str], signatures: Mapping[str, Signature]
 ) -> Selection | None:
     """One recursion of the rules that can keep its best rows only; None if there is none, or none any more.
 
@@ -74,7 +74,7 @@ class _Attempt:
         component: Component,
         rules: Sequence[Rule],
         relations: Mapping[str, Relation],
-        hidden: Collection[str],
+        hidden: Set[str],
         signatures: Mapping[str, Signature],
     ) -> None:
         self.members = frozenset(component.relations)
@@ -156,7 +156,7 @@ class _Attempt:
                         todo.append(source)
         return columns
 
-    def changed(self, rules: Sequence[Rule]) -> Collection[str] | None:
+    def changed(self, rules: Sequence[Rule]) -> Set[str] | None:
         """The relations that get other rows by that, if all that reads them stays the same or improves with them.
 
         A relation that takes on rows of the recursion, or their copies, has fewer of them too, so that it must be
@@ -204,7 +204,7 @@ class _Attempt:
             return None
         return None if trusted else flow
 
-    def renamed(self, rules: Sequence[Rule], columns: Columns, changed: Collection[str], function: str) -> Selection:
+    def renamed(self, rules: Sequence[Rule], columns: Columns, changed: Set[str], function: str) -> Selection:
         view = next(
             owner(rule.head.relation)
             for rule in rules

@@ -168,9 +168,27 @@ class ChangeRows(Located):
     repeats: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CopyFrom(Located):
+    """The rows of a file, or of all files of a folder, go into `relation`."""
+
+    relation: str
+    path: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTo(Located):
+    """The answer to a query is written to a file."""
+
+    query: str
+    path: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
 # What changes definitions, and what changes rows.
 Definition: TypeAlias = CreateTable | CreateView | Drop | AlterTable
-Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows
+Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows | CopyFrom | CopyTo
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from whence.errors import Hint, NextStep, UnsupportedError
 from whence.lang.sql.aggregates import expand_aggregates
 from whence.lang.sql.alter import alter_table
+from whence.lang.sql.copy import copy
 from whence.lang.sql.dialect import first_word, room_to_descend, statements, unknown_statement
 from whence.lang.sql.insert import insert
 from whence.lang.sql.known import KnownRelations
@@ -69,6 +70,8 @@ def _statement(tree: exp.Expr, known: KnownRelations, source: SourceText, span: 
             return alter_table(tree, known, source, span)
         case exp.Drop(kind="TABLE" | "VIEW"):
             return _drop(tree, source, span)
+        case exp.Copy():
+            return copy(tree, known, source, span)
         case exp.Insert():
             return insert(tree, known, source, span)
         case exp.Delete():

@@ -18,7 +18,10 @@ from whence.model.span import SourceText, Span
 # Values by name, with their places.
 Properties: TypeAlias = dict[str, tuple[str, Span | None]]
 
-PROPERTIES = ("ttl", "ttl_column", "window_rows", "window_partition", "source")
+PROPERTIES = (
+    *("ttl", "ttl_column", "window_rows", "window_partition"),
+    *("source", "format", "sep", "header", "quote", "nullvalue", "mode"),
+)
 # Between the names of columns in a property: a comma that is not within backquotes.
 _NAMES = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*\Z)")
 

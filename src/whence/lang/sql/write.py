@@ -18,6 +18,8 @@ from whence.model.program import (
     AlterTable,
     Catalog,
     ChangeRows,
+    CopyFrom,
+    CopyTo,
     CreateTable,
     CreateView,
     DeleteWhere,
@@ -73,6 +75,8 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
             return f"DELETE FROM {name_sql(name)}{_delete_condition(query, schemas)}"
         case AlterTable(relation=name):
             raise UnsupportedError(f"other columns of {name!r} cannot be written back as SQL")
+        case CopyFrom() | CopyTo():
+            raise UnsupportedError("COPY cannot be written back as SQL")
         case ChangeRows(relation=name):
             raise UnsupportedError(f"a change of rows of {name!r} cannot be written back as SQL")
 

@@ -8,7 +8,7 @@ from whence.lang.sql.write_terms import name_sql, term_sql
 from whence.model.program import Program
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
 from whence.model.schema import AUXILIARY_MARK, Relation
-from whence.model.terms import Aggregate, Call, Term, Variable
+from whence.model.terms import Call, Term, Variable
 
 
 def constraints_sql(table: Relation, program: Program, relations: Mapping[str, Relation]) -> Iterator[str]:
@@ -51,9 +51,7 @@ def _columns(table: Relation, rule: Rule) -> dict[str, str]:
 
 def _names(table: Relation, terms: Sequence[Term], rule: Rule) -> str:
     columns = _columns(table, rule)
-    return ", ".join(
-        columns[term.name] for term in terms if isinstance(term, Variable) and not isinstance(term, Aggregate)
-    )
+    return ", ".join(columns[term.name] for term in terms if isinstance(term, Variable))
 
 
 def _condition(table: Relation, rule: Rule) -> str:

@@ -87,7 +87,7 @@ def parts(before: Definitions, after: Definitions, names: set[str]) -> dict[str,
         if (known := owner(name)) in names:
             relations.setdefault(known, []).append(relation)
     rules: dict[str, list[Rule]] = {}
-    # A view gets all its rules at once, so those that are new are all there are. A table keeps those of its constraints.
+    # A view gets all its rules at once, so that the new ones are all there are. A table keeps those of its constraints.
     tables = names - after.views
     kept = (rule for rule in after.rules if owner(rule.head.relation) in tables)
     for rule in dict.fromkeys((*_rules_only_in(after, before), *kept)) if tables else _rules_only_in(after, before):

@@ -48,21 +48,22 @@ def test_a_query_is_written(tmp_path: Path) -> None:
     assert sorted(json.loads(line)["n"] for line in lines) == [4, 6]
 
 
-class TestBadRows:
-    FILES = {"a.csv": "id,name\n1,x\nmany,y\n3,z,w\n,v\n", "a.jsonl": '{"id": 1, "name": "x"}\n{"id": "many"}\n{\n[]\n'}
+BAD = {"a.csv": "id,name\n1,x\nmany,y\n3,z,w\n,v\n", "a.jsonl": '{"id": 1, "name": "x"}\n{"id": "many"}\n{\n[]\n'}
 
-    @pytest.mark.parametrize("file", FILES)
+
+class TestBadRows:
+    @pytest.mark.parametrize("file", BAD)
     def test_the_first_is_told_with_its_place(self, tmp_path: Path, file: str) -> None:
-        (tmp_path / file).write_text(self.FILES[file])
+        (tmp_path / file).write_text(BAD[file])
         db = whence.connect()
         db.execute("CREATE TABLE t(id INT NOT NULL, name STRING)")
         with pytest.raises(whence.DataError, match=rf"{file}:[23]: column 'id' must be INT, not 'many'"):
             db.execute(f"COPY t FROM '{file}'", directory=tmp_path)
         assert db.rows("t") == set()
 
-    @pytest.mark.parametrize("file", FILES)
+    @pytest.mark.parametrize("file", BAD)
     def test_they_can_be_left_out(self, tmp_path: Path, file: str) -> None:
-        (tmp_path / file).write_text(self.FILES[file])
+        (tmp_path / file).write_text(BAD[file])
         db = whence.connect()
         db.execute("CREATE TABLE t(id INT NOT NULL, name STRING)")
         db.execute(f"COPY t FROM '{file}' (MODE dropmalformed)", directory=tmp_path)

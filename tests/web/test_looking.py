@@ -115,3 +115,17 @@ def test_a_view_that_waits_for_its_function(tmp_path: Any) -> None:
         assert doubled["size"] is None
         assert "has to be registered again" in doubled["waits"]
         assert client.get("/api/rows", params={"relation": "doubled"}).status_code == 409
+
+
+def test_metrics_in_the_format_of_prometheus(client: TestClient, db: Database) -> None:
+    db.execute('CREATE TABLE `odd "name"`(x INT)')
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    lines = answer.text.splitlines()
+    assert f"whence_commits_total {db.version}" in lines
+    assert 'whence_rows{relation="link",kind="table"} 4' in lines
+    assert 'whence_rows{relation="reachable",kind="view"} 6' in lines
+    assert r'whence_rows{relation="odd \"name\"",kind="table"} 0' in lines
+    names = {line.split()[2] for line in lines if line.startswith("# TYPE")}
+    assert {line.partition(" ")[0].partition("{")[0] for line in lines if not line.startswith("#")} == names
+    assert answer.text.endswith("\n")

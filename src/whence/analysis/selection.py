@@ -17,7 +17,8 @@ one such column: with two, the best values need not be those of one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from whence.analysis.analyze import Analysis, analyze
@@ -51,7 +52,7 @@ def selected_by(relation: str) -> str | None:
 
 
 def select_best(
-    rules: Sequence[Rule], analysis: Analysis, hidden: Set[str], signatures: Mapping[str, Signature]
+    rules: Sequence[Rule], analysis: Analysis, hidden: AbstractSet[str], signatures: Mapping[str, Signature]
 ) -> Selection | None:
     """One recursion of the rules that can keep its best rows only; None if there is none, or none any more.
 
@@ -74,7 +75,7 @@ class _Attempt:
         component: Component,
         rules: Sequence[Rule],
         relations: Mapping[str, Relation],
-        hidden: Set[str],
+        hidden: AbstractSet[str],
         signatures: Mapping[str, Signature],
     ) -> None:
         self.members = frozenset(component.relations)
@@ -156,7 +157,7 @@ class _Attempt:
                         todo.append(source)
         return columns
 
-    def changed(self, rules: Sequence[Rule]) -> Set[str] | None:
+    def changed(self, rules: Sequence[Rule]) -> AbstractSet[str] | None:
         """The relations that get other rows by that, if all that reads them stays the same or improves with them.
 
         A relation that takes on rows of the recursion, or their copies, has fewer of them too, so that it must be
@@ -192,7 +193,7 @@ class _Attempt:
             and all(term.function in IMPROVING for term in aggregates)
         )
 
-    def flow(self, rules: Sequence[Rule], names: Collection[str]) -> Flow | None:
+    def flow(self, rules: Sequence[Rule], names: AbstractSet[str]) -> Flow | None:
         """How columns move with the best rows; None if something could be lost by it, or is taken on trust."""
         own = tuple(rule for rule in rules if rule.head.relation in names and self.may_read(rule))
         aggregated = frozenset(rule.head.relation for rule in own if rule.aggregates)
@@ -204,7 +205,7 @@ class _Attempt:
             return None
         return None if trusted else flow
 
-    def renamed(self, rules: Sequence[Rule], columns: Columns, changed: Set[str], function: str) -> Selection:
+    def renamed(self, rules: Sequence[Rule], columns: Columns, changed: AbstractSet[str], function: str) -> Selection:
         view = next(
             owner(rule.head.relation)
             for rule in rules

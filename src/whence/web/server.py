@@ -21,6 +21,7 @@ from whence.web.cells import DEFAULT_LIMITS, RequestLimits
 from whence.web.connection import bounded_protocol
 from whence.web.feed import PageFeed
 from whence.web.guard import SHORTEST_TOKEN, RequestGuard
+from whence.web.metrics import metric_routes
 from whence.web.overview import overview_routes
 from whence.web.query_process import QueryProcesses
 from whence.web.questions import question_routes
@@ -71,6 +72,7 @@ def app(
     tell_problems(page)
     page.include_router(overview_routes(db, feed, workers, limits, title=title, allow_changes=allow_changes))
     page.include_router(question_routes(db, workers, processes, limits, allow_changes=allow_changes))
+    page.include_router(metric_routes(db, workers))
     page.router.routes.append(_Files("/", StaticFiles(directory=STATIC, html=True)))
     page.add_middleware(RequestGuard, token=token, hosts=hosts, limits=limits)
     return page

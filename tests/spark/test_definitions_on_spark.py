@@ -66,7 +66,7 @@ def test_views_are_those_of_the_local_engine(spark: SparkSession, paging: Paging
         assert "aggregate selection" in db.explain("best")
         rows: dict[str, list[Row]] = {"a": [], "e": [], "link": []}
         for _ in range(3):
-            coming = {
+            coming: dict[str, list[Row]] = {
                 "a": [row_of_a(pick, pick.randrange(5))],
                 "e": [row_of_e(pick, number) for number in range(8)],
                 "link": [(pick.randrange(4), pick.randrange(4), pick.randrange(1, 9)) for _ in range(3)],

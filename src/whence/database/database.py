@@ -201,7 +201,7 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         from whence.session.query import parsed_query
 
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
-        if isinstance(text, str) and is_listing(text):
+        if is_listing(text):
             with self._reading() as session:
                 return listing(text, session.definitions)
         parsed = parsed_query(text, params)

@@ -186,9 +186,16 @@ class CopyTo(Located):
     options: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class NoChange(Located):
+    """A statement that there is nothing to do for, and why."""
+
+    notice: str
+
+
 # What changes definitions, and what changes rows.
 Definition: TypeAlias = CreateTable | CreateView | Drop | AlterTable
-Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows | CopyFrom | CopyTo
+Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows | CopyFrom | CopyTo | NoChange
 
 
 @dataclass(frozen=True, slots=True)

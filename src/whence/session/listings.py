@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from whence.errors import ParseError, UnsupportedError
+from whence.lang.sql.schemas import DEFAULT
 from whence.model.defaults import comment, comments, defaults
 from whence.model.program import CreateTable, Program
 from whence.model.schema import Relation, is_auxiliary, owner
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _NAME = r"(?P<name>`[^`]+`|[\w.]+)"
 _LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
+_IN = r"(?: (?:IN|FROM) (?P<schema>\w+))?"
 _BEGIN = re.compile(r"\s*(?:DESC|DESCRIBE|SHOW)\b", re.IGNORECASE)
 
 
@@ -98,23 +100,30 @@ def _served_by(relation: Relation, definitions: Definitions) -> Program:
 
 
 def _tables(found: re.Match[str], definitions: Definitions) -> Listing:
-    rows = [("default", name, False) for name in _matching(definitions.visible, found["like"])]
+    rows = [(*_parts(name), False) for name in _matching(definitions.visible, found)]
     return Listing(("namespace", "tableName", "isTemporary"), rows)
 
 
 def _views(found: re.Match[str], definitions: Definitions) -> Listing:
     views = definitions.views.intersection(definitions.visible)
-    rows = [("default", name, False, True) for name in _matching(views, found["like"])]
+    rows = [(*_parts(name), False, True) for name in _matching(views, found)]
     return Listing(("namespace", "viewName", "isTemporary", "isMaterialized"), rows)
 
 
-def _matching(names: Iterable[str], like: str | None) -> list[str]:
-    """Spark's patterns: * for any characters, | between several of them."""
-    ordered = sorted(names)
+def _parts(name: str) -> tuple[str, str]:
+    """The schema and the name in it."""
+    schema, dot, last = name.rpartition(".")
+    return (schema, last) if dot else (DEFAULT, name)
+
+
+def _matching(names: Iterable[str], found: re.Match[str]) -> list[str]:
+    """Those of a schema, and of Spark's patterns: * for any characters, | between several of them."""
+    schema, like = found["schema"], found["like"]
+    ordered = [name for name in sorted(names) if schema is None or _parts(name)[0].lower() == schema.lower()]
     if like is None:
         return ordered
     patterns = [pattern.strip().lower() for pattern in like.split("|")]
-    return [name for name in ordered if any(fnmatchcase(name.lower(), pattern) for pattern in patterns)]
+    return [name for name in ordered if any(fnmatchcase(_parts(name)[1].lower(), each) for each in patterns)]
 
 
 def _column_names(found: re.Match[str], definitions: Definitions) -> Listing:
@@ -152,8 +161,8 @@ def _form(text: str) -> re.Pattern[str]:
 
 
 _FORMS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Definitions], Listing]], ...] = (
-    (_form(rf"SHOW TABLES(?: (?:IN|FROM) default)?{_LIKE}"), _tables),
-    (_form(rf"SHOW VIEWS(?: (?:IN|FROM) default)?{_LIKE}"), _views),
+    (_form(rf"SHOW TABLES{_IN}{_LIKE}"), _tables),
+    (_form(rf"SHOW VIEWS{_IN}{_LIKE}"), _views),
     (_form(rf"SHOW COLUMNS (?:IN|FROM) {_NAME}"), _column_names),
     (_form(rf"SHOW CREATE TABLE {_NAME}"), _create),
     (_form(rf"(?:DESC|DESCRIBE) (?:TABLE )?(?P<more>(?:EXTENDED|FORMATTED) )?{_NAME}"), _describe),

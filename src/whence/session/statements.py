@@ -23,6 +23,7 @@ from whence.model.program import (
     Drop,
     InsertQuery,
     InsertValues,
+    NoChange,
     Statement,
 )
 from whence.model.updates import Commit
@@ -55,6 +56,9 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
             return session.commit(removing(session, session.definitions.table(name), answer(session, query)))
         case ChangeRows(query=query):
             return session.commit(changing(session, statement, answer(session, query)))
+        case NoChange(notice=notice):
+            session.notice([notice])
+            return None
         case CopyFrom(relation=name):
             return session.commit(_copied(session, statement, directory))
         case CopyTo():

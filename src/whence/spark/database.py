@@ -100,7 +100,7 @@ class SparkDatabase(Database):
 
     def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
-        if isinstance(text, str) and is_listing(text):
+        if is_listing(text):
             return super().prepare_query(text, params)
         return SparkQuery(text, params, self._reading, self._publisher)
 

@@ -22,6 +22,7 @@ from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.views import lower_query
 from whence.model.program import Program
+from whence.model.rules import Rule
 from whence.model.schema import AUXILIARY_MARK, Relation
 from whence.model.span import SourceText, Span
 
@@ -65,7 +66,7 @@ def constraint_program(
 ) -> Program:
     """Relations for rows that break a constraint, with their rules."""
     relations: list[Relation] = []
-    rules = []
+    rules: list[Rule] = []
     known = known.extended(relation)
     taken: set[str] = set()
     for constraint in constraints:

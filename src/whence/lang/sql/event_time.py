@@ -120,12 +120,12 @@ def with_named_window(lowering: Lowering, select: exp.Select, name: str) -> exp.
     aliases = {
         item.alias.lower() for item in whole.expressions if isinstance(item, exp.Alias) and _is_call(item.this, name)
     }
-    for node in list(whole.find_all(exp.Dot)):
-        if _is_call(node.this, name):
-            node.replace(exp.column(node.expression.name, table=name))
-    for node in list(whole.find_all(exp.Column)):
-        if node.table.lower() in aliases:
-            node.set("table", exp.to_identifier(name))
+    for dot in list(whole.find_all(exp.Dot)):
+        if _is_call(dot.this, name):
+            dot.replace(exp.column(dot.expression.name, table=name))
+    for column in list(whole.find_all(exp.Column)):
+        if column.table.lower() in aliases:
+            column.set("table", exp.to_identifier(name))
     group = whole.args.get("group")
     if group is not None:
         both = [exp.column(part, table=name) for part in ("start", "end")]

@@ -117,7 +117,7 @@ _NAMES = {
     "when": "time travel",
     "version": "time travel",
     "system_time": "time travel",
-    "db": "a schema name",
+    "db": "a name of three parts",
     "catalog": "a catalog name",
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",

@@ -26,6 +26,7 @@ from whence.model.program import (
     Drop,
     InsertQuery,
     InsertValues,
+    NoChange,
     Program,
     Statement,
 )
@@ -75,6 +76,8 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
             return f"DELETE FROM {name_sql(name)}{_delete_condition(query, schemas)}"
         case AlterTable(relation=name):
             raise UnsupportedError(f"other columns of {name!r} cannot be written back as SQL")
+        case NoChange():
+            raise UnsupportedError("a statement without effect cannot be written back as SQL")
         case CopyFrom() | CopyTo():
             raise UnsupportedError("COPY cannot be written back as SQL")
         case ChangeRows(relation=name):

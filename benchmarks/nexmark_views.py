@@ -81,6 +81,7 @@ def _measure(
                 for table, rows, (first, last) in zip(TABLES, tables, between, strict=True):
                     if first < last:
                         batch.insert(table, rows[first:last])
+        theirs: list[Any] = []
         for _ in range(5):
             with recompute:
                 theirs = spark.sql(query).collect()

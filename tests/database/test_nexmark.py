@@ -7,8 +7,9 @@ from collections import Counter
 
 import whence
 from benchmarks import nexmark_events
+from benchmarks.nexmark import TABLES
 from benchmarks.nexmark_queries import QUERIES, SCHEMA
-from benchmarks.nexmark_views import SIDE, TABLES, given_rows
+from benchmarks.nexmark_views import SIDE, given_rows
 
 
 def test_all_queries_follow() -> None:

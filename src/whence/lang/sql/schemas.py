@@ -14,6 +14,8 @@ from whence.model.span import SourceText, Span
 
 # What names without a schema are in.
 DEFAULT = "default"
+# What Spark reads files by: SELECT * FROM parquet.`file`.
+_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "binaryfile", "delta")
 # Where a table gets the last part of its name for an alias.
 _READ = (exp.From, exp.Join, exp.Update, exp.Delete, exp.Merge)
 
@@ -27,6 +29,12 @@ def join_names(tree: exp.Expr, source: SourceText) -> None:
             continue
         if table.args.get("catalog") is not None:
             raise UnsupportedError("a catalog name is not supported", span=span_of(table, source))
+        if schema.name.lower() in _FORMATS:
+            raise UnsupportedError(
+                "a file in place of a table is not supported",
+                span=span_of(table, source),
+                hint="COPY its rows into a table",
+            )
         last = table.name
         there.add((schema.name.lower(), last.lower()))
         table.set("db", None)

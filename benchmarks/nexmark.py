@@ -77,13 +77,6 @@ VIEWS = {
         "id",
     ),
 }
-# With windows of event time, as Spark says them. What is refused is said otherwise above, where there is another way.
-WINDOWED = {
-    "q5": "SELECT auction, count(*) AS num FROM bid GROUP BY auction, window(date_time, '10 seconds', '2 seconds')",
-    "q7": "SELECT max(price) AS price FROM bid GROUP BY window(date_time, '10 seconds')",
-    "q8": "SELECT id, name FROM person GROUP BY id, name, window(date_time, '10 seconds')",
-}
-
 # Views by name: how many rows, and a sum.
 Totals: TypeAlias = dict[str, tuple[int, int]]
 
@@ -121,8 +114,6 @@ def run(sizes: Sizes) -> Report:
         # At least five commits, or there is no median.
         if events >= 5 * size:
             measure(python, events, size, report)
-    for name, why in refusals().items():
-        report.figure(f"{name} with windows is refused ({why}), and kept otherwise", int(name in VIEWS), "views")
     return report
 
 
@@ -216,19 +207,6 @@ def compare_sums(ours: Totals, theirs: Mapping[str, tuple[int, int]]) -> None:
             raise SystemExit(
                 f"{name} has {rows} rows and the sum {total} in whence, {their_rows}, {their_total} in Pathway"
             )
-
-
-def refusals() -> dict[str, str]:
-    found = {}
-    for name, query in WINDOWED.items():
-        with database() as db:
-            try:
-                db.execute(f"CREATE VIEW windowed AS {query}")
-            except whence.WhenceError as error:
-                found[name] = error.message
-            else:
-                raise SystemExit(f"{name} is not refused any more")
-    return found
 
 
 def in_pathway(python: str, events: int, size: int, *, waits: bool) -> Measured:

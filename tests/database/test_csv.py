@@ -21,7 +21,7 @@ PEOPLE = Relation("people", (Column("name", STRING, nullable=False), Column("age
 def read(tmp_path: Path, content: str | bytes, relation: Relation = PEOPLE, **options: object) -> list[Row]:
     path = tmp_path / "people.csv"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_source(CsvFile(path, **options), relation)  # type: ignore[arg-type]
+    return list(read_source(CsvFile(path, **options), relation))  # type: ignore[arg-type]
 
 
 def refusal(tmp_path: Path, content: str | bytes, relation: Relation = PEOPLE, **options: object) -> str:

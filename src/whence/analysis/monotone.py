@@ -36,11 +36,11 @@ def check_monotone(
     notices: list[str] = []
     for component in components:
         if component.recursive and component.aggregated:
-            notices.extend(_Flow(component, orders, relations, signatures).run())
+            notices.extend(Flow(component, orders, relations, signatures).run())
     return tuple(dict.fromkeys(notices))
 
 
-class _Flow:
+class Flow:
     """How the columns of one component move: a fixpoint in which a column that held still may start to move."""
 
     def __init__(

@@ -31,7 +31,23 @@ if TYPE_CHECKING:
     from whence.database.database import Database
 
 
-SQL_WORDS = frozenset(("select", "with", "values", "create", "drop", "insert", "delete", "update", "alter", "refresh"))
+SQL_WORDS = frozenset(
+    (
+        "select",
+        "with",
+        "values",
+        "create",
+        "drop",
+        "insert",
+        "delete",
+        "update",
+        "alter",
+        "refresh",
+        "show",
+        "describe",
+        "desc",
+    )
+)
 DIRECTIVES = frozenset((".decl", ".input", ".output", ".type", ".printsize"))
 
 _FIRST = re.compile(r"\s*(\.?\w*)")
@@ -122,7 +138,7 @@ def pieces(lines: Iterable[str]) -> Iterator[str]:
 
 ROWS_SHOWN = 20
 NAME = "<shell>"
-_READING = ("select", "with", "values")
+_READING = ("select", "with", "values", "show", "describe", "desc")
 
 
 class Shell:

@@ -27,6 +27,7 @@ from whence.columns.encoding import INTEGER, Array
 from whence.columns.parts import Part, Run, Unary, dtype_of, strict, strict_unary
 from whence.functions.conditional import CASE
 from whence.functions.resolve import Resolved
+from whence.functions.widening import is_integer
 from whence.model.types import DATE, NULL, Type
 
 # The call with these operands, which have the resolved types; None where arrays do not have it.
@@ -67,6 +68,9 @@ def _comparing(symbol: str, _: Resolved, operands: Sequence[Part]) -> Run | None
     left, right = operands
     return comparison(symbol, left, right)
 
+
+# The first moment, and the first that is none any more.
+_CALENDAR = ("0001-01-01", "10000-01-01")
 
 # Parts of dates. Arrays have the days since 1970, and a timestamp's date is that of its day.
 
@@ -112,6 +116,22 @@ _PARTS: dict[str, Callable[[Array], Array]] = {
 }
 
 
+# Moments, which arrays have as microseconds since 1970.
+
+_FIRST, _LAST = (int((np.datetime64(day, "us") - np.datetime64(0, "us")).astype(INTEGER)) for day in _CALENDAR)
+
+
+def _moment(micros: Array) -> tuple[Array, Array]:
+    return micros, (micros < _FIRST) | (micros >= _LAST)
+
+
+def _positive_remainder(_: Resolved, operands: Sequence[Part]) -> Run | None:
+    left, right = operands
+    if not (is_integer(left.kind) and is_integer(right.kind) and right.is_constant and right.number > 0):
+        return None
+    return strict(lambda a, b: (a % b, None), left.run, right.run)
+
+
 def _days_between(end: Array, start: Array) -> tuple[Array, None]:
     return end - start, None
 
@@ -137,6 +157,9 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         "nullif": lambda resolved, operands: nullif(resolved.arguments[1], *operands),
         **{name: partial(_part_of_date, name) for name in _PARTS},
         "datediff": lambda _, operands: strict(_days_between, operands[0].run, operands[1].run),
+        "unix_micros": lambda _, operands: operands[0].run,
+        "timestamp_micros": lambda _, operands: strict_unary(_moment, operands[0].run),
+        "pmod": _positive_remainder,
         "abs": lambda resolved, operands: strict_unary(absolute(resolved.result), operands[0].run),
     }
 )

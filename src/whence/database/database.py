@@ -17,7 +17,8 @@ from whence.database.why import WhyQuestions
 from whence.deadline import time_left
 from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
 from whence.interrupts import held, raise_waiting, steady_context
-from whence.model.program import Catalog
+from whence.model.file_options import file_options
+from whence.model.program import Catalog, CopyTo
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from whence.adapt.preview import Preview
     from whence.adapt.redefine import DefinitionChange
+    from whence.database.folder_feed import FolderFeed
     from whence.explain.explain import Explanation
     from whence.lang.sql.parameters import Parameters
     from whence.rewriting.search import SearchLimits
@@ -70,6 +72,7 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         """
         from whence.lang.sql.parse import parse_sql
         from whence.session.statements import apply_statement
+        from whence.sources.written_files import write_rows
 
         text = program_text(sql, name)
         with self._changing() as session:
@@ -78,6 +81,10 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
                 raise ParseError("the program is empty")
             commit = None
             for statement in statements:
+                if isinstance(statement, CopyTo):
+                    options = file_options(dict(statement.options))
+                    write_rows(self.query(statement.query), Path(directory) / statement.path, options)
+                    continue
                 commit = apply_statement(session, statement, Path(directory))
             return commit
 
@@ -205,9 +212,14 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         """A SELECT with all that it reads, to be run later or elsewhere. Meanwhile the database is free for others."""
         from whence.session.contents import any_order_table
+        from whence.session.listings import is_listing, listing
         from whence.session.query import parsed_query
 
-        parsed = parsed_query(decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql, params)
+        text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
+        if is_listing(text):
+            with self._reading() as session:
+                return listing(text, session.definitions)
+        parsed = parsed_query(text, params)
         with self._reading() as session:
 
             def table(relation: Relation) -> pa.Table:
@@ -225,6 +237,15 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         with self._reading() as session:
             found = session.definitions.relation(relation)
             return feed_table(found, session.journal.since(found.name, Version(since or 0)))
+
+    def follow_folder(self, relation: str, folder: str | os.PathLike[str], **options: str) -> FolderFeed:
+        """Files of a folder for a table: `poll()` loads those that have come since, each in a commit of its own.
+
+        `options` are those of COPY, such as `sep=";"`.
+        """
+        from whence.database.folder_feed import FolderFeed
+
+        return FolderFeed(self, relation, Path(folder), options)
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:
         """Call `callback` with an Arrow table of the changes, as `changes` gives them, after every commit that made

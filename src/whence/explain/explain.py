@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from whence.analysis.analyze import Analysis
 from whence.analysis.comparisons import Pairings
 from whence.analysis.components import Component
+from whence.analysis.selection import selected_text
 from whence.engines.engine import Engine, MaintenancePlans, Work
 from whence.explain.proofs.text import amount, place
 from whence.explain.routes import Route, RoutedRule, compiled_routes
@@ -36,7 +37,8 @@ def explain(
     components = components_below(name, analysis)
     relation = analysis.relations[name]
     size = rows(relation, engine.counts(name))
-    lines = [*header(relation, analysis, size, is_view=bool(components))]
+    is_view = any(name in component.relations for component in components)
+    lines = [*header(relation, analysis, size, is_view=is_view)]
     maintained = engine.capabilities.plans
     if components and maintained is not None:
         plans = [
@@ -82,6 +84,7 @@ def header(relation: Relation, analysis: Analysis, size: str, *, is_view: bool) 
     own = [component for component in analysis.components if owner(component.relations[0]) == relation.name]
     yield from map(str, Pairings(analysis.components, analysis.relations).of(own))
     readers = {owner(each) for part in analysis.components if relation.name in part.reads for each in part.relations}
+    readers.discard(relation.name)
     if readers:
         yield f"read by {', '.join(sorted(readers))}"
 
@@ -127,6 +130,7 @@ class ComponentExplanation:
         if self.component.reasons:
             yield f"because {', and '.join(self.component.reasons)}"
         yield f"kept by {self._plan.strategy} ({self._plan.reason})"
+        yield from selections(self.component, self._relations)
         given_up = self._plan.recomputed_because
         if given_up is not None:
             yield f"computed from nothing after every change, because {given_up}"
@@ -191,6 +195,12 @@ class ComponentExplanation:
     def _uses(self, rule: Rule) -> int:
         own = self.component.relations
         return sum(isinstance(literal, Atom) and literal.relation in own for literal in rule.body)
+
+
+def selections(component: Component, relations: Mapping[str, Relation]) -> Iterator[str]:
+    """Which of its rows a component keeps, if not all."""
+    found = (selected_text(relations[name], component.rules) for name in component.relations)
+    return (text for text in found if text is not None)
 
 
 def rows(relation: Relation, counts: Mapping[Row, int]) -> str:

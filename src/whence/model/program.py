@@ -70,11 +70,15 @@ class Catalog:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable(Located):
-    """A table, with the rows of the last relation of `query`, evaluated now, if there is one."""
+    """A table, with the rows of the last relation of `query`, evaluated now, if there is one.
+
+    `constraints` has hidden relations for the rows that break one, which must have none.
+    """
 
     relation: Relation
     if_not_exists: bool = False
     query: Program | None = None
+    constraints: Program = field(default_factory=Program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +168,34 @@ class ChangeRows(Located):
     repeats: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CopyFrom(Located):
+    """The rows of a file, or of all files of a folder, go into `relation`."""
+
+    relation: str
+    path: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CopyTo(Located):
+    """The answer to a query is written to a file."""
+
+    query: str
+    path: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoChange(Located):
+    """A statement that there is nothing to do for, and why."""
+
+    notice: str
+
+
 # What changes definitions, and what changes rows.
 Definition: TypeAlias = CreateTable | CreateView | Drop | AlterTable
-Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows
+Statement: TypeAlias = Definition | InsertValues | InsertQuery | DeleteWhere | ChangeRows | CopyFrom | CopyTo | NoChange
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.components import components, dependency_graph
+from whence.analysis.selection import with_aggregate_selection
 from whence.analysis.typed_rules import typed_rule
 from whence.model.program import ChangeRows, Program
 from whence.model.schema import Relation
@@ -27,6 +28,10 @@ def answer(session: Session, query: Program) -> Mapping[Row, int]:
     parts = components(program, dependency_graph(program))
     if any(part.recursive for part in parts):
         analysis = analyze(program, definitions.signatures)
+        answered = query.relations[-1].name
+        _, analysis, _ = with_aggregate_selection(
+            (), query.rules, analysis, lambda name: name != answered, definitions.signatures
+        )
     else:
         # The parser has found every name and type. What is left to analyze is whether a recursion has a meaning.
         relations = {relation.name: relation for relation in program.relations}

@@ -10,6 +10,7 @@ from operator import is_
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.comparisons import Pairings
 from whence.analysis.existence import with_existence_tests
+from whence.analysis.selection import selected_by, with_aggregate_selection
 from whence.errors import DataError, UnknownNameError, did_you_mean
 from whence.model.graphs import reached
 from whence.model.program import Catalog, Functions, Program, Signature
@@ -116,18 +117,24 @@ class Definitions:
         """The views that call a function."""
         return sorted({owner(rule.head.relation) for rule in self.rules if function in rule.calls})
 
-    def adding(self, relations: Iterable[Relation], rules: tuple[Rule, ...], views: Iterable[str]) -> Definitions:
-        """With more relations, and rules for no others than those.
+    def adding(
+        self,
+        relations: Iterable[Relation],
+        rules: tuple[Rule, ...],
+        views: Iterable[str],
+        unseen: Collection[str] = frozenset(),
+    ) -> Definitions:
+        """With more relations, and rules for no others than those; `unseen` are those that only the rules read.
 
         Nothing that was there reads them, so they are analyzed alone: a script of many views takes linear time.
         """
         read = {name for rule in rules for name in rule.reads if name in self.relations}
-        part = self._analyzed(Program(tuple(self.relations[name] for name in read)), relations, rules)
+        part = self._analyzed(Program(tuple(self.relations[name] for name in read)), relations, rules, unseen)
         merged = {**self.relations, **part.relations}
         new = tuple(component for component in part.components if read.isdisjoint(component.relations))
         components = (*self.analysis.components, *new)
         added = {name: relation for name, relation in part.relations.items() if name not in read}
-        more = {*views, *filter(is_auxiliary, added)}
+        more = {*views, *filter(is_auxiliary, added)} & added.keys()
         after = replace(
             self,
             analysis=Analysis(
@@ -159,25 +166,43 @@ class Definitions:
         self, known: Program, relations: Iterable[Relation], rules: tuple[Rule, ...], owners: Collection[str]
     ) -> Definitions:
         """With what is `known`, as it is, and new relations and rules; `owners` are the views that these are for."""
+        relations = tuple(relations)
         analysis = self._analyzed(known, relations, rules)
         kept = self.views.intersection(relation.name for relation in known.relations)
-        views = kept.union(name for name in analysis.relations if owner(name) in owners)
+        # What serves a table is hidden, and the table itself is none.
+        tables = {relation.name for relation in relations} - {rule.head.relation for rule in rules}
+        views = kept.union(name for name in analysis.relations if owner(name) in owners and name not in tables)
         new = (component for component in analysis.components if owner(component.relations[0]) in owners)
         pairings = Pairings(analysis.components, analysis.relations).of(new)
         notices = (*analysis.notices, *(each.notice for each in pairings))
         return replace(self, analysis=replace(analysis, notices=notices), views=views)
 
-    def _analyzed(self, known: Program, relations: Iterable[Relation], rules: tuple[Rule, ...]) -> Analysis:
+    def _analyzed(
+        self,
+        known: Program,
+        relations: Iterable[Relation],
+        rules: tuple[Rule, ...],
+        unseen: Collection[str] = frozenset(),
+    ) -> Analysis:
         """New relations and rules beside what is known. What is wrong is said of the rules as they were written."""
         whole = analyze(Program((*known.relations, *relations), known.rules + rules), self.signatures)
-        together = {name: each.relations for each in whole.components if each.recursive for name in each.relations}
-        pushed = push_conditions(rules, is_auxiliary, together)
-        tests = with_existence_tests(pushed, whole.relations, together)
-        if tests.rules == rules:
-            return whole
-        return analyze(
-            Program((*whole.program.relations, *tests.relations), known.rules + tests.rules), self.signatures
+        new, whole, renamed = with_aggregate_selection(
+            known.rules, rules, whole, lambda name: is_auxiliary(name) or name in unseen, self.signatures
         )
+        notices = tuple(_selection_notice(old, name) for old, name in renamed.items() if old in unseen)
+        together = {name: each.relations for each in whole.components if each.recursive for name in each.relations}
+        tests = with_existence_tests(push_conditions(new, is_auxiliary, together), whole.relations, together)
+        if tests.rules != tuple(new):
+            whole = analyze(
+                Program((*whole.program.relations, *tests.relations), known.rules + tests.rules), self.signatures
+            )
+        return replace(whole, notices=(*whole.notices, *notices)) if notices else whole
+
+
+def _selection_notice(old: str, new: str) -> str:
+    function = selected_by(new)
+    why = "its rows are passed on to such a relation" if function is None else f"only {function} reads it"
+    return f"{old!r} is no output and {why}, so it keeps the best rows alone, and is called {new!r}"
 
 
 def _visible(relations: Mapping[str, Relation]) -> dict[str, Relation]:

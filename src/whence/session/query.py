@@ -35,6 +35,7 @@ from whence.lang.sql.grammar import OperatorParser, ZonelessSpark
 from whence.lang.sql.literals import refuse_zone
 from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
+from whence.lang.sql.schemas import join_names
 from whence.model.schema import Relation
 from whence.model.span import SourceText, Span
 from whence.session.definitions import Definitions
@@ -221,6 +222,7 @@ def _one_query(source: SourceText, parameters: object) -> exp.Expr:
         with room_to_descend(found[0][1]):
             tree = _named(sqlglot.parse_one(source.text, read=AnsiSpark))
             Binding(parameters).put_into(tree, source)
+            join_names(tree, source)
             return tree
     except GlotParseError as error:
         raise _misused(error, source) from None

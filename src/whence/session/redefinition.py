@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from whence.errors import StateError
+from whence.model.defaults import default_property, renamed_properties
 from whence.model.program import AlteredColumn, AlterTable, Catalog, CreateTable, CreateView, Drop, Program
 from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.schema import AUXILIARY_MARK, Relation, has_same_values, is_auxiliary, owner
@@ -43,6 +44,8 @@ class Redefinition:
         self._views: dict[str, Program] = {}
         self._dropped: dict[str, Span | None] = {}
         self._altered: dict[str, tuple[AlteredColumn, ...]] = {}
+        # Of new tables, the hidden relations of their constraints.
+        self._constraints: dict[str, Program] = {}
         self._spans: dict[str, Span | None] = {}
         self._notices: list[str] = []
         # What views of this step read, as it was when their texts were read.
@@ -93,6 +96,7 @@ class Redefinition:
                 if self.catalog.find(relation.name) is not None:
                     return False
                 self._tables[relation.name] = relation
+                self._constraints[relation.name] = statement.constraints
             case CreateView(name=name):
                 old = self.catalog.find(name)
                 if old is not None and not statement.replace:
@@ -124,6 +128,7 @@ class Redefinition:
         self._tables.pop(name, None)
         self._views.pop(name, None)
         self._altered.pop(name, None)
+        self._constraints.pop(name, None)
         if name in self.before.relations:
             self._dropped[name] = span
 
@@ -140,9 +145,11 @@ class Redefinition:
             for each in statement.columns
             if each.source is not None
         }
+        added = (default_property(each.column, each.default) for each in columns if each.default is not None)
         self._tables[relation.name] = replace(
             relation,
             columns=tuple(each.column for each in columns),
+            properties=tuple(sorted({**dict(renamed_properties(relation, renamed)), **dict(added)}.items())),
             key=tuple(renamed[name] for name in relation.key),
             partition=None if relation.partition is None else renamed[relation.partition],
             ttl=None if relation.ttl is None else replace(relation.ttl, column=renamed[relation.ttl.column or ""]),
@@ -173,13 +180,18 @@ class Redefinition:
             self._check_unused(name)
             return before.without(name)
         new = self._changed
-        kept = {name: relation for name, relation in before.relations.items() if owner(name) not in gone}
+        kept = {
+            name: relation
+            for name, relation in before.relations.items()
+            if owner(name) not in gone or (is_auxiliary(name) and owner(name) in self._altered)
+        }
         rules = self._followed_rules([rule for rule in before.rules if rule.head.relation in kept], new)
         self._check_loops(rules)
-        made = tuple(rule for program in self._views.values() for rule in program.rules)
+        made = tuple(rule for program in (*self._views.values(), *self._constraints.values()) for rule in program.rules)
         typed = followed_types(kept, new, (*rules, *made), before)
         known = Program(tuple(typed[name] for name in kept), rules)
-        return before.redefined(known, tuple(typed[name] for name in new), made, self._views)
+        owners = {*self._views, *self._constraints}
+        return before.redefined(known, tuple(typed[name] for name in new), made, owners)
 
     def _read_again(self) -> None:
         """Views in SQL mean something else when a column that they read has another type, or can be NULL now: their
@@ -206,7 +218,8 @@ class Redefinition:
     @property
     def _changed(self) -> Mapping[str, Relation]:
         """Relations of this step, by name."""
-        made = {relation.name: relation for program in self._views.values() for relation in program.relations}
+        programs = (*self._views.values(), *self._constraints.values())
+        made = {relation.name: relation for program in programs for relation in program.relations}
         return {**made, **self._tables}
 
     def _changed_columns(self) -> dict[str, set[str]]:
@@ -279,7 +292,9 @@ class Redefinition:
     def _extended(self) -> Definitions:
         after = self.before
         if self._tables:
-            after = after.adding(self._tables.values(), (), ())
+            hidden = [each for program in self._constraints.values() for each in program.relations]
+            rules = tuple(rule for program in self._constraints.values() for rule in program.rules)
+            after = after.adding((*self._tables.values(), *hidden), rules, ())
         for program in self._views.values():
             after = after.adding(program.relations, program.rules, [each.name for each in program.relations])
         return after

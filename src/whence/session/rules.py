@@ -32,7 +32,7 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
     analysis = _analyzed(program, declared, before)
     views = frozenset(rule.head.relation for rule in rules)
     added = [relation for name, relation in analysis.relations.items() if name not in before.relations]
-    after = before.adding(added, rules, views)
+    after = before.adding(added, rules, views, _unseen(program, views))
     draft = session.draft()
     for name, rows in _rows(analysis, facts, before).items():
         draft.table(analysis.relations[name]).insert(read_rows(rows, analysis.relations[name]))
@@ -46,6 +46,12 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
             else:
                 draft.table(relation).insert(read_source(source, relation))
     return session.define(after, draft, notices=(*program.notices, *notices))
+
+
+def _unseen(program: Program, views: frozenset[str]) -> frozenset[str]:
+    """The views that are no output. A program that does not say what its output is has all of them for it."""
+    outputs = {each.relation for each in program.directives if each.kind != "input"}
+    return views - outputs if outputs else frozenset()
 
 
 def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:

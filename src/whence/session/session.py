@@ -21,6 +21,7 @@ from whence.session.adaptation_planner import AdaptationPlanner
 from whence.session.bulk_input import BulkInput
 from whence.session.changes import Change, Delete
 from whence.session.commit_totals import CommitTotals
+from whence.session.constraints import check_constraints
 from whence.session.definitions import Definitions, renewed
 from whence.session.draft import Draft
 from whence.session.functions import with_function
@@ -286,6 +287,11 @@ class Session:
         plan = change.adaptation or self.planner.plan(before, after, update, change.altered)
         started = time.perf_counter()
         made = self._changes.make(before, after, update, plan)
+        try:
+            check_constraints(made.deltas, update, after, self.engine.counts)
+        except BaseException:
+            made.take_back()
+            raise
         if plan is not None:
             self.planner.learn(plan, time.perf_counter() - started)
         return made

@@ -9,9 +9,13 @@ from collections import Counter
 from pathlib import Path
 from typing import assert_never
 
+from whence.errors import UnsupportedError
+from whence.model.file_options import file_options
 from whence.model.program import (
     AlterTable,
     ChangeRows,
+    CopyFrom,
+    CopyTo,
     CreateTable,
     CreateView,
     Definition,
@@ -19,15 +23,18 @@ from whence.model.program import (
     Drop,
     InsertQuery,
     InsertValues,
+    NoChange,
     Statement,
 )
 from whence.model.updates import Commit
 from whence.session.answers import answer, changing, inserting, overwriting, removing
+from whence.session.changes import Insert
 from whence.session.draft import Draft
 from whence.session.redefinition import Redefinition
 from whence.session.redefinition_draft import redefined_draft
 from whence.session.session import Session
-from whence.sources.source import read_rows, read_source, table_source
+from whence.sources.folders import file_source
+from whence.sources.source import notices_of, read_rows, read_source, table_source
 
 
 def apply_statement(session: Session, statement: Statement, directory: Path) -> Commit | None:
@@ -49,7 +56,25 @@ def apply_statement(session: Session, statement: Statement, directory: Path) -> 
             return session.commit(removing(session, session.definitions.table(name), answer(session, query)))
         case ChangeRows(query=query):
             return session.commit(changing(session, statement, answer(session, query)))
+        case NoChange(notice=notice):
+            session.notice([notice])
+            return None
+        case CopyFrom(relation=name):
+            return session.commit(_copied(session, statement, directory))
+        case CopyTo():
+            raise UnsupportedError("COPY ... TO writes a file, and is no change", hint="use db.execute")
     assert_never(statement)
+
+
+def _copied(session: Session, statement: CopyFrom, directory: Path) -> Draft:
+    relation = session.definitions.table(statement.relation)
+    source = file_source(directory / statement.path, file_options(dict(statement.options)))
+    rows = read_source(source, relation)
+    session.expect([Insert(relation, list(rows))] if relation.key or relation.distinct else [])
+    draft = session.draft()
+    draft.table(relation).insert(rows, source.place)
+    session.notice(source.notices)
+    return draft
 
 
 def _define(session: Session, statement: Definition, directory: Path) -> Commit | None:
@@ -71,4 +96,5 @@ def _first_rows(session: Session, redefinition: Redefinition, statement: Definit
         source = table_source(statement.relation, directory)
         if source is not None:
             draft.table(statement.relation).insert(read_source(source, statement.relation))
+            session.notice(notices_of(source))
     return draft

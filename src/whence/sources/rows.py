@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from whence.errors import DataError, did_you_mean, shortened, shown
 from whence.functions.widening import is_integer
+from whence.model.defaults import defaults
 from whence.model.schema import Column, Relation, column_reader, reader
 from whence.model.types import Row, Value
 
@@ -184,8 +185,13 @@ def no_rows(rows: object, relation: Relation) -> DataError:
 
 def _by_name(row: Mapping[object, object], relation: Relation, index: int) -> Sequence[object]:
     place = f"rows[{index}] for {relation.name!r}"
-    positions = column_positions([str(key) for key in row], relation, place)
-    values = list(row.values())
+    names, values = [str(key) for key in row], list(row.values())
+    if len(names) < relation.arity:
+        given = {name.lower() for name in names}
+        left_out = {name: value for name, value in defaults(relation).items() if name.lower() not in given}
+        names += left_out
+        values += left_out.values()
+    positions = column_positions(names, relation, place)
     return [values[position] for position in positions]
 
 

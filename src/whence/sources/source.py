@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Protocol
 
 from whence.errors import UnsupportedError, did_you_mean
+from whence.model.file_options import OPTIONS, FileOptions, file_options
 from whence.model.program import Directive
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.sources.folders import FORMATS, ParquetFile, file_source
 from whence.sources.rows import Frame, RowSource, check_rows, frame_source, no_rows, row_source
 from whence.sources.text_files import CsvFile, FactsFile
 
@@ -30,7 +32,7 @@ class Source(Protocol):
 # What makes a source of an object that a program hands over, or None: the first that can, does.
 OBJECTS: list[Callable[[object], Source | None]] = [frame_source, row_source]
 
-# What reads a file whose name ends so. All others have fields between delimiters: CSV, or Soufflé's facts.
+# What reads a file whose name ends so, beside those that are known: CSV, Parquet, JSON lines, and Soufflé's facts.
 FILES: dict[str, Callable[[Path], Source]] = {}
 
 # The table property that names a file to load the first rows from.
@@ -42,8 +44,10 @@ TRUTHS = {"true": True, "false": False}
 OPTIONAL = "$optional"
 
 
-def read_source(source: Source, relation: Relation) -> list[Row]:
+def read_source(source: Source, relation: Relation) -> Sequence[Row]:
     """The rows, each of them checked; raises DataError for the first that does not fit."""
+    if isinstance(source, ParquetFile):
+        return read_rows(source.table(relation), relation)
     return check_rows(source.rows(relation), relation, source.place)
 
 
@@ -63,7 +67,16 @@ def table_source(relation: Relation, directory: Path) -> Source | None:
     if name is None:
         return None
     path = directory / name
-    return FILES.get(path.suffix.lower(), CsvFile)(path)
+    if path.suffix.lower() in FILES:
+        return FILES[path.suffix.lower()](path)
+    given = {key: value for key, value in relation.properties if key in OPTIONS}
+    return file_source(path, file_options(given))
+
+
+def notices_of(source: Source) -> Sequence[str]:
+    """What a source left out of its rows, after they were read."""
+    found: Sequence[str] = getattr(source, "notices", ())
+    return found
 
 
 def input_source(directive: Directive, relation: Relation, directory: Path, *, outside: bool) -> Source | None:
@@ -92,6 +105,10 @@ def input_source(directive: Directive, relation: Relation, directory: Path, *, o
         if given.keys() - {"io", "filename"}:
             raise UnsupportedError(f"of a {path.suffix} file .input takes only the name", span=directive.span)
         return FILES[path.suffix.lower()](path)
+    if path.suffix.lower() in FORMATS and path.suffix.lower() != ".csv":
+        if given.keys() - {"io", "filename"}:
+            raise UnsupportedError(f"of a {path.suffix} file .input takes only the name", span=directive.span)
+        return file_source(path, FileOptions())
     header, skip_header, quoted = (_truth(directive, given, name) for name in ("header", "headers", "rfc4180"))
     commas = quoted or (header and path.suffix.lower() == ".csv")
     delimiter = given.get("delimiter", "," if commas else "\t")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from whence.errors import DataError, EvaluationError, WhenceError, shown
-from whence.model.schema import Column, Relation
+from whence.model.file_options import FileOptions
+from whence.model.schema import Column, Relation, check_value
 from whence.model.types import STRING, ArrayType, Value
 from whence.model.types.base import converter
 from whence.sources.rows import column_positions, listed
@@ -51,6 +52,8 @@ class FieldsFile:
     def __init__(self, path: Path, delimiter: str) -> None:
         self.path = path
         self.delimiter = delimiter
+        self.drops_bad_rows = False
+        self.notices: list[str] = []
         # Where each row begins that was read so far.
         self._lines: list[int] = []
 
@@ -65,17 +68,26 @@ class FieldsFile:
         positions: Sequence[int],
     ) -> Iterator[list[Value]]:
         """The values of each record, which comes with its line. `positions` says where each column's field is."""
+        dropped = 0
         for line, fields in records:
-            if len(fields) != relation.arity:
-                raise DataError(
-                    f"{self.path}:{line}: {relation.name!r} has {listed(relation.column_names)}, and this row has "
-                    f"{len(fields)} field{'' if len(fields) == 1 else 's'}: {shown(self.delimiter.join(fields))}"
-                )
-            self._lines.append(line)
             try:
-                yield [read(fields[position]) for read, position in zip(readers, positions, strict=True)]
+                if len(fields) != relation.arity:
+                    raise DataError(
+                        f"{relation.name!r} has {listed(relation.column_names)}, and this row has "
+                        f"{len(fields)} field{'' if len(fields) == 1 else 's'}: {shown(self.delimiter.join(fields))}"
+                    )
+                values = [read(fields[position]) for read, position in zip(readers, positions, strict=True)]
+                if self.drops_bad_rows:
+                    values = [check_value(value, each) for value, each in zip(values, relation.columns, strict=True)]
             except DataError as error:
-                raise DataError(f"{self.path}:{line}: {error.message}") from None
+                if not self.drops_bad_rows:
+                    raise DataError(f"{self.path}:{line}: {error.message}") from None
+                dropped += 1
+                continue
+            self._lines.append(line)
+            yield values
+        if dropped:
+            self.notices.append(f"{dropped:,} rows of {self.path} do not fit {relation.name!r} and were left out")
 
 
 class CsvFile(FieldsFile):
@@ -88,10 +100,22 @@ class CsvFile(FieldsFile):
     def __init__(self, path: Path, *, delimiter: str = ",", header: bool = True) -> None:
         super().__init__(path, delimiter)
         self._header = header
+        self._quote = '"'
+        self._null = ""
+
+    @classmethod
+    def with_options(cls, path: Path, options: FileOptions) -> CsvFile:
+        made = cls(path, delimiter=options.sep, header=options.header)
+        made._quote, made._null, made.drops_bad_rows = options.quote, options.null, options.drops_bad_rows
+        return made
 
     def rows(self, relation: Relation) -> Iterator[Sequence[object]]:
         records = self._records(relation)
-        readers = value_readers(relation)
+        readers = (
+            [_with_null(read, self._null) for read in value_readers(relation)]
+            if self._null
+            else (value_readers(relation))
+        )
         positions: Sequence[int] = range(relation.arity)
         if self._header:
             first = next(records, None)
@@ -106,7 +130,8 @@ class CsvFile(FieldsFile):
     def _records(self, relation: Relation) -> Iterator[tuple[int, list[str]]]:
         """The line where each record starts, and its fields. Empty lines are skipped."""
         text = file_text(self.path, relation)
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True)
+        quoting = {"quotechar": self._quote} if self._quote else {"quoting": csv.QUOTE_NONE, "quotechar": None}
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter, strict=True, **quoting)
         while True:
             line = reader.line_num + 1
             try:
@@ -140,6 +165,10 @@ def value_readers(relation: Relation) -> list[Reader]:
         if isinstance(column.type, ArrayType):
             raise DataError(f"column {column.name!r} of {relation.name!r} is {column.type}, which CSV cannot hold")
     return [_field_reader(column) for column in relation.columns]
+
+
+def _with_null(read: Reader, null: str) -> Reader:
+    return lambda field: None if field == null else read(field)
 
 
 def misfit(column: Column, field: str) -> DataError:

@@ -29,6 +29,8 @@ from whence.model.updates import Commit
 from whence.session.changes import ignores_missing
 from whence.session.journal import KEEP_VERSIONS
 from whence.session.lifetimes import Clock
+from whence.session.listings import is_listing
+from whence.session.query import Query
 from whence.session.session import Session
 from whence.sources.keys import are_key_columns, are_keys, check_has_key, key_relation
 from whence.sources.text_files import decode
@@ -96,8 +98,10 @@ class SparkDatabase(Database):
         with self._reading() as session:
             return self._publisher.frame(session.definitions.relation(relation))
 
-    def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> SparkQuery:
+    def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql
+        if is_listing(text):
+            return super().prepare_query(text, params)
         return SparkQuery(text, params, self._reading, self._publisher)
 
     def explain(self, relation: str, *, analyze: bool = False) -> Explanation:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.spark.engine import SparkEngine
-from whence.explain.explain import Explanation, components_below, header, milliseconds
+from whence.explain.explain import Explanation, components_below, header, milliseconds, selections
 from whence.explain.proofs.text import amount, place
 from whence.lang.datalog.write import rule_text
 
@@ -19,7 +19,7 @@ def explain_on_spark(name: str, analysis: Analysis, engine: SparkEngine, *, anal
     if not components:
         lines += _state(name, engine)
     for number, component in enumerate(components, 1):
-        first, *others = _lines(component, engine)
+        first, *others = _lines(component, analysis, engine)
         lines += ["", f"{number}. {first}", *(f"   {line}".rstrip() for line in others)]
         if analyze:
             lines += ["", f"   {_work(component, engine)}"]
@@ -30,11 +30,12 @@ def explain_on_spark(name: str, analysis: Analysis, engine: SparkEngine, *, anal
     return Explanation("\n".join(lines))
 
 
-def _lines(component: Component, engine: SparkEngine) -> Iterator[str]:
+def _lines(component: Component, analysis: Analysis, engine: SparkEngine) -> Iterator[str]:
     plan = engine.plan(component)
     kind = "recursive" if component.recursive else "not recursive"
     yield f"{', '.join(component.relations)}: {kind}{', aggregated' if component.aggregated else ''}"
     yield f"kept by {plan.kept_by}"
+    yield from selections(component, analysis.relations)
     if plan.refusal is None:
         yield "follows small changes in the driver, which pages in what they touch, and large ones on the cluster"
     else:

@@ -48,6 +48,12 @@ class SparkQuery:
     def _answer(self, definitions: Definitions, limit: int | None, timeout: float | None) -> pa.Table:
         parsed = parsed_query(self.text, self.params)
         used = parsed.relations(definitions)
+        for relation in used:
+            if "." in relation.name:
+                raise UnsupportedError(
+                    f"Spark has a schema of its own for {relation.name!r}, and a query does not find it",
+                    hint=f"db.df({relation.name!r}) is a DataFrame of it",
+                )
         _refuse_java(parsed.tree)
         session = own_session(self.publisher.spark)
         for relation in used:

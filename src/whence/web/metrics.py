@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fastapi import APIRouter
 from fastapi.responses import Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, ProcessCollector, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
@@ -68,6 +68,8 @@ def metrics_routes(db: Database, workers: Workers) -> APIRouter:
     async def metrics() -> Response:
         def text() -> bytes:
             registry = CollectorRegistry()
+            # Memory and processor time of this process, under the names that others have for them.
+            ProcessCollector(registry=registry)
             registry.register(DatabaseCollector(db.overview(), db.totals))
             return generate_latest(registry)
 

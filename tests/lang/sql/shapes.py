@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import datetime
 import random
 from decimal import Decimal
 
 from whence.model.types import Row
 
+# Before 1970, and after it.
+START = datetime.datetime(1970, 1, 1)
 TABLES = {
     "t": "id INT, g STRING, x INT, y DOUBLE, d DECIMAL(10,2)",
     "u": "id INT, g STRING, z INT",
     "a": "id INT, a ARRAY<INT>, s STRING",
+    "e": "id INT, k STRING, at TIMESTAMP_NTZ, v INT",
 }
 
 
@@ -33,7 +37,12 @@ def row_of_a(pick: random.Random, number: int) -> Row:
     return (number, pick.choice([None, tuple(elements), tuple(elements)]), pick.choice(["p", "q"]))
 
 
-DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a}
+def row_of_e(pick: random.Random, number: int) -> Row:
+    moment = START + datetime.timedelta(seconds=pick.randrange(-90, 90), milliseconds=pick.choice([0, 0, 250]))
+    return (number, pick.choice([None, "a", "b"]), pick.choice([None, moment, moment, moment]), pick.randrange(5))
+
+
+DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e}
 
 GROUPS = [
     "SELECT g, x, count(*) AS n, grouping_id() AS gi, sum(y) AS s FROM t GROUP BY ROLLUP(g, x)",
@@ -177,7 +186,20 @@ QUANTIFIED = [
     "SELECT id FROM t WHERE x > ANY (SELECT z FROM u)",
     "SELECT id FROM t WHERE x <> ALL (SELECT z FROM u WHERE u.g = t.g)",
 ]
+EVENT_TIME = [
+    "SELECT window.start, window.end, count(*) AS n, sum(v) AS s FROM e GROUP BY window(at, '10 seconds')",
+    "SELECT k, window.start AS s, max(v) AS m FROM e GROUP BY k, window(at, '10 seconds', '5 seconds')",
+    "SELECT window.end AS e, count(*) AS n FROM e GROUP BY window(at, '10 seconds', '4 seconds') HAVING count(*) > 1",
+    "SELECT window.start AS s, sum(v) AS n FROM e WHERE v > 1 GROUP BY window(at, '1 minute', '1 minute', '7 seconds')",
+    "SELECT window.start AS s, count(*) AS n FROM e GROUP BY window(at, 'interval 9 seconds', '9 second', '0 second')",
+    "SELECT window(at, '20 seconds').start AS s, count(*) AS n FROM e GROUP BY window(at, '20 seconds')",
+    "SELECT window.start AS s, window(at, '20 seconds').end AS e, v FROM e",
+    "SELECT a.id, window.start AS s, count(*) AS n FROM e JOIN a ON a.id = e.v GROUP BY a.id, window(at, '30 seconds')",
+    "SELECT k, session_window.start, session_window.end, max(v) FROM e GROUP BY k, session_window(at, '5 seconds')",
+    "SELECT session_window.end AS e, sum(v) + 1 AS s FROM e WHERE v > 0 GROUP BY session_window(at, '10 seconds')",
+    "SELECT k AS n, v % 2 AS h, max(v) FROM e GROUP BY n, v % 2, session_window(at, '8 seconds') HAVING sum(v) > 1",
+]
 AS_IN_SPARK = [
-    *(*GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
+    *(*EVENT_TIME, *GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
     *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS),
 ]

@@ -15,7 +15,7 @@ from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.groups import aggregate_calls
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.targets import target_column
+from whence.lang.sql.targets import default_node, is_default, target_column
 from whence.model.program import Program
 from whence.model.schema import Column, Relation
 from whence.model.span import SourceText, Span
@@ -46,7 +46,7 @@ def assigned(items: Sequence[exp.Expr], relation: Relation, name: str, source: S
                 f"column {column.name!r} is set twice", span=place, hint="leave one of the two out"
             )
         check_no_aggregate(item.expression, source)
-        found[column] = item.expression
+        found[column] = default_node(relation, column) if is_default(item.expression) else item.expression
     return found
 
 

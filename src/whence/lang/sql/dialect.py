@@ -48,6 +48,9 @@ _INSTEAD = {
     "REPLACE": "use MERGE INTO, or INSERT OVERWRITE",
     "TRUNCATE": "write TRUNCATE TABLE name",
     "ALTER": "write ALTER TABLE name ADD | DROP | RENAME COLUMN ..., or CREATE OR REPLACE VIEW",
+    "SHOW": "db.query answers it",
+    "DESCRIBE": "db.query answers it",
+    "DESC": "db.query answers it",
     "REFRESH": "leave it out: views follow their tables at once",
     "FUNCTION": "register a Python function with db.function(...)",
 }
@@ -176,9 +179,17 @@ def _tokenize(source: SourceText) -> list[Token]:
                 f"the text contains the character {character!r}, which no SQL text can", span=Span(source, at, at + 1)
             )
     try:
-        return list(_numbers(DIALECT.tokenize(source.text)))
+        return _windows(list(_numbers(DIALECT.tokenize(source.text))))
     except TokenError:
         raise _unclosed(source) from None
+
+
+def _windows(tokens: list[Token]) -> list[Token]:
+    """`window` as a name, other than where it begins the clause `WINDOW w AS (...)`."""
+    for at, token in enumerate(tokens):
+        if token.token_type is TokenType.WINDOW and [each.text.upper() for each in tokens[at + 2 : at + 3]] != ["AS"]:
+            tokens[at] = Token(TokenType.VAR, token.text, token.line, token.col, token.start, token.end)
+    return tokens
 
 
 def _numbers(tokens: Iterable[Token]) -> Iterator[Token]:

@@ -87,7 +87,16 @@ _FAMILIES = (
         "{name}() depends on how Spark reads its files, so it is not supported",
         "put the value into a table",
     ),
-    ("window", _NOT_THERE, "group by date_trunc('HOUR', x)"),
+    (
+        "window session_window",
+        "{name}(...) belongs to a query that reads a table",
+        "write GROUP BY {name}(ts, '10 seconds')",
+    ),
+    (
+        "tumble tumble_start tumble_end hop hop_start hop_end session session_start session_end",
+        "{name}(...) is not Spark's",
+        "GROUP BY window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds') or session_window(ts, '5 minutes')",
+    ),
     (
         "struct named_struct map map_from_arrays map_from_entries map_keys map_values map_entries map_concat",
         "{name}(...) is not supported: there are no STRUCT and MAP values",

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnsupportedError
+from whence.errors import ArityError, DataError, DuplicateNameError, TypeMismatchError, UnsupportedError
 from whence.functions.types import fits
 from whence.lang.sql.constants import constant_value
-from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.targets import check_left_out, target_column, target_table
+from whence.lang.sql.targets import check_left_out, default_node, is_default, target_column, target_table
 from whence.lang.sql.views import lower_query, start
+from whence.model.defaults import defaults
 from whence.model.program import InsertQuery, InsertValues
 from whence.model.schema import Column, Relation
 from whence.model.span import SourceText, Span
@@ -63,8 +63,13 @@ def _row(lowering: Lowering, node: exp.Expr, relation: Relation, chosen: Sequenc
     values = {
         c.name: constant_value(lowering, cell, c, lowering.span(cell) or place)
         for c, cell in zip(chosen, cells, strict=True)
+        if not is_default(cell)
     }
-    return tuple(values.get(c.name) for c in relation.columns)
+    for column in relation.columns:
+        if column.name not in values and not column.nullable and column.name not in defaults(relation):
+            raise DataError(f"column {column.name!r} of {relation.name!r} has no DEFAULT, and is NOT NULL", span=place)
+    left_out = defaults(relation)
+    return tuple(values[c.name] if c.name in values else left_out.get(c.name) for c in relation.columns)
 
 
 def _check_columns(found: Relation, relation: Relation, chosen: Sequence[Column], span: Span | None) -> None:
@@ -80,13 +85,13 @@ def _check_columns(found: Relation, relation: Relation, chosen: Sequence[Column]
 
 
 def _all_columns(query: exp.Expr, relation: Relation, chosen: Sequence[Column]) -> exp.Select:
-    """The query's columns in the order of the table's, with NULL for those that are left out."""
+    """The query's columns in the order of the table's, with their DEFAULT, or NULL, for those that are left out."""
     names = [exp.to_identifier(c.name, quoted=True) for c in chosen]
     alias = exp.TableAlias(this=exp.to_identifier("rows"), columns=names)
     cells = [
         exp.column(exp.to_identifier(c.name, quoted=True))
         if c in chosen
-        else exp.alias_(exp.Cast(this=exp.Null(), to=exp.DataType.build(str(c.type), DIALECT)), c.name, quoted=True)
+        else exp.alias_(default_node(relation, c), c.name, quoted=True)
         for c in relation.columns
     ]
     return exp.Select(expressions=cells, from_=exp.From(this=exp.Subquery(this=query.copy(), alias=alias)))

@@ -25,6 +25,13 @@ class KnownRelations:
         name = name.lower()
         return self._changed[name] if name in self._changed else self._catalog.find(name)
 
+    def extended(self, relation: Relation) -> KnownRelations:
+        """With a table that is about to be."""
+        extended = KnownRelations(self._catalog)
+        extended._changed = {**self._changed, relation.name.lower(): relation}
+        extended._views = {*self._views}
+        return extended
+
     def is_view(self, relation: Relation) -> bool:
         name = relation.name
         return name in (self._views if name.lower() in self._changed else self._catalog.views)

@@ -31,13 +31,13 @@ _REFUSED = {
 _SUFFIXES = {kind.suffix: kind for kind in TYPES if isinstance(kind, IntegerType)}
 
 
-def to_type(kind: exp.DataType, span: Span | None) -> Type:
-    """The model's type for a type in the text."""
+def to_type(kind: exp.DataType, span: Span | None, *, is_column: bool = False) -> Type:
+    """The model's type for a type in the text. Of a column of a table, VARCHAR(n) is a STRING with a constraint."""
     if kind.this in _SIMPLE:
         if kind.expressions:
             raise UnsupportedError(f"the type {_SIMPLE[kind.this]} takes no number in parentheses", span=span)
         return _SIMPLE[kind.this]
-    if kind.this is exp.DataType.Type.VARCHAR and not kind.expressions:
+    if kind.this is exp.DataType.Type.VARCHAR and (not kind.expressions or is_column):
         return types.STRING
     if kind.this is exp.DataType.Type.DECIMAL:
         if not all(isinstance(p.this, exp.Literal) and p.this.is_int for p in kind.expressions):

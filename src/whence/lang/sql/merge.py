@@ -19,8 +19,9 @@ from whence.lang.sql.assignments import (
 )
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
-from whence.lang.sql.targets import check_left_out, target_table
+from whence.lang.sql.targets import check_left_out, default_node, is_default, target_table
 from whence.lang.sql.views import lower_query, start
+from whence.model.defaults import defaults
 from whence.model.program import ChangeRows, RowAction
 from whence.model.schema import Column, Relation
 from whence.model.span import SourceText, Span
@@ -124,8 +125,11 @@ class _Merge:
             if column in values:
                 raise DuplicateNameError(f"column {name.name!r} comes twice", span=span_of(name, self.source))
             check_no_aggregate(cell, self.source)
-            values[column] = cell
+            values[column] = default_node(self.relation, column) if is_default(cell) else cell
         check_left_out(self.relation, list(values), place)
+        for column in self.relation.columns:
+            if column not in values and column.name in defaults(self.relation):
+                values[column] = default_node(self.relation, column)
         return values
 
     def _by_name(self, place: Span | None) -> Mapping[Column, exp.Expr]:

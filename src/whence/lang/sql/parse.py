@@ -7,6 +7,7 @@ from sqlglot import exp
 from whence.errors import Hint, NextStep, UnsupportedError
 from whence.lang.sql.aggregates import expand_aggregates
 from whence.lang.sql.alter import alter_table
+from whence.lang.sql.copy import copy
 from whence.lang.sql.dialect import first_word, room_to_descend, statements, unknown_statement
 from whence.lang.sql.insert import insert
 from whence.lang.sql.known import KnownRelations
@@ -14,12 +15,16 @@ from whence.lang.sql.merge import merge
 from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
+from whence.lang.sql.schemas import join_names, schema_statement
 from whence.lang.sql.table_as_query import create_table_as
+from whence.lang.sql.table_parts import with_parts
 from whence.lang.sql.tables import create_table, table_name
 from whence.lang.sql.update import delete, truncate, update
 from whence.lang.sql.views import create_view
 from whence.model.program import Catalog, CreateView, Drop, Statement
 from whence.model.span import SourceText, Span
+
+SCHEMA_KINDS = ("SCHEMA", "DATABASE")
 
 
 def parse_sql(text: str, catalog: Catalog, name: str = "<sql>", parameters: object = None) -> tuple[Statement, ...]:
@@ -34,7 +39,9 @@ def parse_sql(text: str, catalog: Catalog, name: str = "<sql>", parameters: obje
     for tree, span in statements(source):
         with room_to_descend(span):
             binding.put_into(tree, source)
-            refuse_unread(tree, source)
+            if not (isinstance(tree, exp.Create | exp.Drop) and tree.args["kind"] in SCHEMA_KINDS):
+                join_names(tree, source)
+                refuse_unread(tree, source)
             statement = _statement(expand_aggregates(tree, source), known, source, span)
         known.apply(statement)
         found.append(statement)
@@ -52,6 +59,7 @@ def view_at(source: SourceText, place: int, catalog: Catalog) -> CreateView | No
             if tree.find(exp.Placeholder, exp.Parameter) is not None:
                 return None
             with room_to_descend(span):
+                join_names(tree, source)
                 return create_view(tree, KnownRelations(catalog), source, span)
     return None
 
@@ -61,13 +69,17 @@ def _statement(tree: exp.Expr, known: KnownRelations, source: SourceText, span: 
         case exp.Create(kind="TABLE", expression=exp.Query()):
             return create_table_as(tree, known, source, span)
         case exp.Create(kind="TABLE"):
-            return create_table(tree, source, span)
+            return with_parts(create_table(tree, source, span), tree, known, source)
         case exp.Create(kind="VIEW"):
             return create_view(tree, known, source, span)
+        case exp.Create() | exp.Drop() if tree.args["kind"] in SCHEMA_KINDS:
+            return schema_statement(tree, span)
         case exp.Alter(kind="TABLE"):
             return alter_table(tree, known, source, span)
         case exp.Drop(kind="TABLE" | "VIEW"):
             return _drop(tree, source, span)
+        case exp.Copy():
+            return copy(tree, known, source, span)
         case exp.Insert():
             return insert(tree, known, source, span)
         case exp.Delete():

@@ -11,6 +11,7 @@ from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError
 from whence.functions.aggregates import of_nothing
 from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
+from whence.lang.sql.event_time import add_window, with_slices
 from whence.lang.sql.explode import with_elements
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.groups import Grouped, aggregate_calls, to_aggregate
@@ -18,6 +19,7 @@ from whence.lang.sql.joins import add_from, needed_columns
 from whence.lang.sql.limits import Later, Tail
 from whence.lang.sql.lowering import Lowering, Output, QueryDraft
 from whence.lang.sql.order_by import check_groups, check_rows, in_having, with_aliases
+from whence.lang.sql.session_windows import with_sessions
 from whence.lang.sql.windows import Windowed, window_nodes
 from whence.model import types
 from whence.model.rules import Atom
@@ -35,7 +37,9 @@ def draft_select(
     distinct = select.args.get("distinct")
     span = lowering.span(select)
     block.aliases = frozenset(item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias))
+    select, window = with_slices(lowering, with_sessions(lowering, select))
     add_from(lowering, block, select)
+    add_window(lowering, block, window)
     if select.args.get("hint") is not None:
         lowering.notices.append(f"hints in {lowering.view!r} are ignored: the order of joins is found from the data")
     where = select.args.get("where")

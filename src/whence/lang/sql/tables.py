@@ -18,7 +18,10 @@ from whence.model.span import SourceText, Span
 # Values by name, with their places.
 Properties: TypeAlias = dict[str, tuple[str, Span | None]]
 
-PROPERTIES = ("ttl", "ttl_column", "window_rows", "window_partition", "source")
+PROPERTIES = (
+    *("ttl", "ttl_column", "window_rows", "window_partition"),
+    *("source", "format", "sep", "header", "quote", "nullvalue", "mode"),
+)
 # Between the names of columns in a property: a comma that is not within backquotes.
 _NAMES = re.compile(r",(?=(?:[^`]*`[^`]*`)*[^`]*\Z)")
 
@@ -49,6 +52,16 @@ def create_table(node: exp.Create, source: SourceText, span: Span) -> CreateTabl
             case exp.PrimaryKey() | exp.Constraint(expressions=[exp.PrimaryKey()]):
                 named = part.expressions[0] if isinstance(part, exp.Constraint) else part
                 keys.append([e.find(exp.Identifier) or e for e in named.expressions])
+            case (
+                exp.ForeignKey()
+                | exp.CheckColumnConstraint()
+                | exp.UniqueColumnConstraint()
+                | exp.Constraint(
+                    expressions=[exp.ForeignKey() | exp.CheckColumnConstraint() | exp.UniqueColumnConstraint()]
+                )
+            ):
+                # See table_parts.
+                continue
             case exp.Identifier():
                 raise UnsupportedError(
                     f"column {part.name!r} has no type", span=span_of(part, source), hint=f"write {part.name} STRING"
@@ -144,11 +157,18 @@ def column_of(node: exp.ColumnDef, source: SourceText) -> tuple[Column, bool]:
                 nullable = bool(kind.args.get("allow_null"))
             case exp.PrimaryKeyColumnConstraint():
                 is_key = True
-            case exp.CommentColumnConstraint():
-                pass
+            case (
+                exp.CommentColumnConstraint()
+                | exp.DefaultColumnConstraint()
+                | exp.CheckColumnConstraint()
+                | exp.UniqueColumnConstraint()
+                | exp.Reference()
+            ):
+                # See table_parts.
+                continue
             case other:
                 raise UnsupportedError(f"{other.sql(DIALECT) or other.key.upper()} is not supported", span=span)
-    return Column(node.name, to_type(node.args["kind"], span), nullable, span=span), is_key
+    return Column(node.name, to_type(node.args["kind"], span, is_column=True), nullable, span=span), is_key
 
 
 def _check_new(column: Column, columns: list[Column]) -> None:

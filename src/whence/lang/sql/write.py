@@ -11,17 +11,22 @@ from collections.abc import Iterable, Mapping
 from whence.errors import UnsupportedError
 from whence.functions.types import common_type
 from whence.lang.sql.finish import is_recursive
+from whence.lang.sql.write_constraints import constraints_sql
 from whence.lang.sql.write_terms import name_sql, term_sql
+from whence.model.defaults import comment, comments, defaults, is_said_of_columns
 from whence.model.program import (
     AlterTable,
     Catalog,
     ChangeRows,
+    CopyFrom,
+    CopyTo,
     CreateTable,
     CreateView,
     DeleteWhere,
     Drop,
     InsertQuery,
     InsertValues,
+    NoChange,
     Program,
     Statement,
 )
@@ -49,7 +54,7 @@ def to_sql(statements: Iterable[Statement], catalog: Catalog | None = None) -> s
 def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
     match statement:
         case CreateTable():
-            return _table(statement)
+            return _table(statement, schemas)
         case CreateView(name=name, definition=definition):
             head = (
                 "CREATE"
@@ -71,6 +76,10 @@ def _statement(statement: Statement, schemas: Mapping[str, Relation]) -> str:
             return f"DELETE FROM {name_sql(name)}{_delete_condition(query, schemas)}"
         case AlterTable(relation=name):
             raise UnsupportedError(f"other columns of {name!r} cannot be written back as SQL")
+        case NoChange():
+            raise UnsupportedError("a statement without effect cannot be written back as SQL")
+        case CopyFrom() | CopyTo():
+            raise UnsupportedError("COPY cannot be written back as SQL")
         case ChangeRows(relation=name):
             raise UnsupportedError(f"a change of rows of {name!r} cannot be written back as SQL")
 
@@ -79,16 +88,19 @@ def _insert(statement: InsertValues | InsertQuery) -> str:
     return f"INSERT {'OVERWRITE' if statement.overwrite else 'INTO'}"
 
 
-def _table(statement: CreateTable) -> str:
+def _table(statement: CreateTable, schemas: Mapping[str, Relation]) -> str:
     relation = statement.relation
-    lines = [f"{name_sql(c.name)} {c.type}{'' if c.nullable else ' NOT NULL'}" for c in relation.columns]
+    lines = [_column(column, relation) for column in relation.columns]
     if relation.key:
         lines.append(f"PRIMARY KEY ({', '.join(name_sql(k) for k in relation.key)})")
+    lines += constraints_sql(relation, statement.constraints, schemas)
     text = f"CREATE TABLE {'IF NOT EXISTS ' if statement.if_not_exists else ''}{name_sql(relation.name)} (\n  "
     text += ",\n  ".join(lines) + "\n)"
     if relation.partition is not None:
         text += f" PARTITIONED BY ({name_sql(relation.partition)})"
-    properties = list(relation.properties)
+    if comment(relation):
+        text += f" COMMENT {STRING.sql_constant(comment(relation))}"
+    properties = [each for each in relation.properties if not is_said_of_columns(each[0])]
     if relation.ttl is not None:
         properties.append(("ttl", duration_text(relation.ttl.microseconds)))
         if relation.ttl.column is not None:
@@ -101,6 +113,14 @@ def _table(statement: CreateTable) -> str:
         pairs = ", ".join(f"{STRING.sql_constant(k)} = {STRING.sql_constant(v)}" for k, v in properties)
         text += f" TBLPROPERTIES ({pairs})"
     return text
+
+
+def _column(column: Column, relation: Relation) -> str:
+    text = f"{name_sql(column.name)} {column.type}{'' if column.nullable else ' NOT NULL'}"
+    if column.name in defaults(relation):
+        text += f" DEFAULT {column.type.sql_constant(defaults(relation)[column.name])}"
+    said = comments(relation).get(column.name)
+    return text if said is None else f"{text} COMMENT {STRING.sql_constant(said)}"
 
 
 def _query(program: Program, schemas: Mapping[str, Relation]) -> str:

@@ -17,7 +17,7 @@ from whence.lang.datalog.parse import parse_datalog
 from whence.lang.datalog.write import to_datalog
 from whence.model.program import Program, Signature
 from whence.model.rules import Rule
-from whence.model.schema import Relation, has_same_values, owner
+from whence.model.schema import Relation, has_same_values, is_auxiliary, owner
 from whence.model.span import SourceText, Span
 from whence.session.definitions import Definitions
 from whence.session.functions import missing_function, parse_type
@@ -66,7 +66,9 @@ def restore_definitions(stored: Sequence[StoredDefinition], returns: Mapping[str
     }
     signatures = {name: function.signature for name, function in functions.items()}
     views = {each.name for each in stored if each.is_view}
-    all_views = frozenset(relation.name for relation in relations if owner(relation.name) in views)
+    all_views = frozenset(
+        relation.name for relation in relations if owner(relation.name) in views or is_auxiliary(relation.name)
+    )
     return Definitions(analyze(Program(tuple(relations), tuple(rules)), signatures), all_views, functions)
 
 
@@ -85,8 +87,10 @@ def parts(before: Definitions, after: Definitions, names: set[str]) -> dict[str,
         if (known := owner(name)) in names:
             relations.setdefault(known, []).append(relation)
     rules: dict[str, list[Rule]] = {}
-    # A relation gets all its rules at once, so those that are new are all there are.
-    for rule in _rules_only_in(after, before):
+    # A view gets all its rules at once, so that the new ones are all there are. A table keeps those of its constraints.
+    tables = names - after.views
+    kept = (rule for rule in after.rules if owner(rule.head.relation) in tables)
+    for rule in dict.fromkeys((*_rules_only_in(after, before), *kept)) if tables else _rules_only_in(after, before):
         rules.setdefault(owner(rule.head.relation), []).append(rule)
     return {name: Program(tuple(relations[name]), tuple(rules.get(name, ()))) for name in relations}
 

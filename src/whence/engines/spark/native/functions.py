@@ -203,6 +203,19 @@ def _is_int(amount: int) -> bool:
     return -(2**31) <= amount < 2**31
 
 
+def _timestamp_micros(call: NativeCall) -> ColumnExpression:
+    return _in_calendar(call, F.timestamp_micros(call.arguments[0].column), TIMESTAMP)
+
+
+def _pmod(call: NativeCall) -> ColumnExpression | None:
+    """Of whole numbers, and by a positive constant: by other numbers the sign is another matter."""
+    divisor = constant_integer(call.call.arguments[1])
+    whole = all(is_integer(piece.kind) for piece in call.arguments)
+    if not whole or divisor is None or divisor <= 0:
+        return None
+    return call.plain(F.pmod(*(piece.column for piece in call.arguments)))
+
+
 def _date_trunc(call: NativeCall) -> ColumnExpression | None:
     constant = call.constant(0)
     unit = None if constant is None else _UNITS.get(str(constant.value).lower())
@@ -263,6 +276,9 @@ FUNCTIONS: dict[str, Builder] = {
     "add_months": _add_months,
     "add_interval": _add_interval,
     "date_trunc": _date_trunc,
+    "unix_micros": spark_function(F.unix_micros),
+    "timestamp_micros": _timestamp_micros,
+    "pmod": _pmod,
     "concat": spark_function(F.concat),
     "length": spark_function(F.length),
     "substring": spark_function(F.substr),

@@ -1,0 +1,1 @@
+CREATE TABLE t(id INT CHECK (1 = 2));

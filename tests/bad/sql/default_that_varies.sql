@@ -1,0 +1,1 @@
+CREATE TABLE t(id INT, at TIMESTAMP DEFAULT current_timestamp());

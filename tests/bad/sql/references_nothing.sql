@@ -1,0 +1,1 @@
+CREATE TABLE orders(id INT, customer INT REFERENCES customer(id));

@@ -1,0 +1,2 @@
+CREATE TABLE t(id INT);
+CREATE TABLE orders(id INT, t INT REFERENCES t);

@@ -7,7 +7,7 @@ them is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -22,6 +22,8 @@ from whence.planning.statistics import Statistics
 from whence.rewriting import states
 from whence.rewriting.conjunction import Conjunction, conjunction
 from whence.rewriting.costs import PlanCosts
+from whence.rewriting.fold import ViewFolds
+from whence.rewriting.old_views import Leaves, OldViews
 from whence.rewriting.search import DEFAULT_SEARCH, FoundPlan, SearchLimits, cheapest_plan
 from whence.rewriting.signed_union import NOTHING, SignedUnion
 from whence.rewriting.state_statistics import StateStatistics
@@ -148,8 +150,10 @@ class _Planning:
         self._statistics = StateStatistics(statistics)
         # Views by state, with what they are the sum of: for unfolding, and unfolded for folding.
         self._definitions: dict[str, SignedUnion] = {}
-        self._views: dict[str, SignedUnion] = {}
-        self._old_views: set[str] = set()
+        self._folds = ViewFolds(self._sets)
+        self._old = OldViews(before, self._sets, self._definitions, self._folds)
+        self._leaves = Leaves(after)
+        self._old_states: set[str] = set()
         for component in before.components:
             self._add_old(component)
 
@@ -165,19 +169,10 @@ class _Planning:
         relations = self._before.relations
         for name in component.relations:
             self._add_state(name, relations[name], is_set=relations[name].distinct)
+            if self._old.is_counted(name):
+                self._add_state(self._old.state(name), relations[name], is_set=self._old.is_set(name))
         if component.rules:
-            self._old_views.update(component.relations, map(states.derivations, component.relations))
-        if not is_sum(component) or not is_plain(component):
-            return
-        (name,) = component.relations
-        total = sum_of(component, lambda read: read, self._sets)
-        state = name
-        if is_readable_as_sum(component, relations):
-            self._definitions[name] = total
-        else:
-            state = states.derivations(name)
-            self._add_state(state, relations[name], is_set=False)
-        self._views[state] = unfold(total, self._definitions, self._sets)
+            self._old_states.update(component.relations, map(states.derivations, component.relations))
 
     def state(self, name: str) -> str:
         """What a relation of the new program is called in plans."""
@@ -247,7 +242,7 @@ class _Planning:
             total = self._tables.altered[name]
             self._statistics.learn_values(states.after(name), total)
             self._definitions[states.after(name)] = total
-            self._views[states.after(name)] = unfold(total, self._definitions, self._sets)
+            self._folds.add(states.after(name), unfold(total, self._definitions, self._sets))
 
     def _add_changed(self, name: str, rows: float) -> None:
         """A relation that keeps its columns, and of which about so many rows change."""
@@ -256,7 +251,7 @@ class _Planning:
         new, delta = states.after(name), states.change(name)
         self._add_state(new, relation, self._statistics.size(name) + rows, is_set=relation.distinct)
         self._add_state(delta, relation, rows, is_set=False)
-        self._views[new] = _copied(name, relation) + _copied(delta, relation)
+        self._folds.add(new, _copied(name, relation) + _copied(delta, relation))
 
     def _add_new(self, component: Component) -> None:
         """A view as it will be can be read by those above it, and unfolded."""
@@ -276,10 +271,11 @@ class _Planning:
     def _derived(self, component: Component) -> Derived:
         (name,) = component.relations
         relation = self._after.relations[name]
+        self._old.prepare(self._leaves.of_all(component.reads))
         query = sum_of(component, self.state, self._sets)
         former = self._former.get((name,))
         is_change = former is not None and is_sum(former) and self._has_same_columns(name)
-        kept = self._kept_rows(name, former) if former is not None and is_change else None
+        kept = self._kept_rows(name) if is_change else None
         there = float(self._statistics.size(name)) if is_change else 0.0
         costs = PlanCosts(self.relations, self._statistics, self._lookup, in_place=there)
         found = self._cheapest(query, is_plain(component), costs, kept)
@@ -293,16 +289,15 @@ class _Planning:
         self._add_new(component)
         keeps_rows = kept is not None and found.plan.terms.get(kept) == 1
         plan = found.plan - SignedUnion({kept: 1}) if kept is not None and keeps_rows else found.plan
-        old_views = frozenset(each for each in found.plan.relations if each in self._old_views)
-        return Derived(component, tuple(plan.rules(states.after(name))), found, keeps_rows, is_change, old_views)
+        old_views = frozenset(each for each in found.plan.relations if each in self._old_states)
+        return Derived(component, tuple(plan.weighted_rules(states.after(name))), found, keeps_rows, is_change, old_views)
 
-    def _kept_rows(self, name: str, former: Component) -> Conjunction | None:
+    def _kept_rows(self, name: str) -> Conjunction | None:
         """The plan that a view stays as it was, if plans can read how often its rows were derived."""
-        if not is_plain(former):
+        if not self._old.is_counted(name):
             return None
-        state = name if name in self._views else states.derivations(name)
         terms = _columns(self._before.relations[name])
-        return conjunction(terms, [Atom(state, terms)], self._sets)
+        return conjunction(terms, [Atom(self._old.state(name), terms)], self._sets)
 
     def _cheapest(
         self, query: SignedUnion, is_plain_query: bool, costs: PlanCosts, kept: Conjunction | None
@@ -314,15 +309,16 @@ class _Planning:
         if not is_plain_query:
             return FoundPlan(query, from_scratch, from_scratch, 0, is_out_of_time=False)
         changed = {states.after(name): name for name, out in self._outcomes.items() if out is Outcome.CHANGED}
-        others: Sequence[SignedUnion] = [
-            telescoped(query, changed, self._sets),
-            telescoped(unfold(query, self._definitions, self._sets), changed, self._sets),
-        ]
-        if kept is not None and others[-1] == self._views[kept.atoms[0].relation]:
-            # It is what it was, and nothing has to be searched for.
-            return FoundPlan(SignedUnion({kept: 1}), 0.0, from_scratch, 0, is_out_of_time=False)
-        seconds = self._limits.seconds(from_scratch * self._seconds_per_row)
-        return cheapest_plan(query, others, self._views, cost, seconds, self._limits, self._sets)
+        unfolded = telescoped(unfold(query, self._definitions, self._sets), changed, self._sets)
+        others = [telescoped(query, changed, self._sets), unfolded]
+        if kept is not None:
+            # What there is and the difference, which is what a fold of the whole view comes to.
+            difference = unfolded - self._old.unfolded(states.relation_of(kept.atoms[0].relation))
+            others.append(SignedUnion({kept: 1}) + difference)
+            if not difference:
+                # It is what it was, and nothing has to be searched for.
+                return FoundPlan(others[-1], 0.0, from_scratch, 0, is_out_of_time=False)
+        return cheapest_plan(query, others, self._folds, cost, self._seconds_per_row, self._limits)
 
 
 def _columns(relation: Relation) -> tuple[Variable, ...]:

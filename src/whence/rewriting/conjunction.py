@@ -6,6 +6,7 @@ dropped; atoms of a bag multiply counts, and stay.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
@@ -14,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable, Wildcard
+from whence.rewriting.literal_matches import symbol
 from whence.rewriting.substitution import names_in
 
 # What stands for each variable in a text that is compared.
@@ -46,6 +48,11 @@ class Conjunction:
         """The relations of its atoms, negated ones too."""
         atoms = (literal.atom if isinstance(literal, Negation) else literal for literal in self.body)
         return frozenset(atom.relation for atom in atoms if isinstance(atom, Atom))
+
+    @cached_property
+    def symbols(self) -> Counter[tuple[str, ...]]:
+        """What its literals are, variables aside, and how many of each: a body that holds it has them, too."""
+        return Counter(map(symbol, self.body))
 
     def rule(self, relation: str, sign: int = 1) -> Rule:
         """As a rule of a relation, with `_` for variables that stand in one place."""

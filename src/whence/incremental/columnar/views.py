@@ -63,6 +63,7 @@ class ColumnTally:
         self._relation = relation
         self.table = ColumnTable(encodings.of_relation(relation), is_set=relation.distinct)
         self._taken: list[tuple[list[Array], Array]] = []
+        self._is_again = False
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:  # noqa: ARG002 - groups need the number
         columns = [
@@ -73,28 +74,28 @@ class ColumnTally:
         sign = rule.rule.sign
 
         def take(batch: Batch) -> None:
-            weights = batch.weights if sign > 0 else -batch.weights
+            weights = batch.weights if sign == 1 else sign * batch.weights
             self._taken.append(([column(batch) for column in columns], weights))
 
         return take
 
     def begin(self) -> None:
-        self._taken = []
+        self._taken, self._is_again = [], False
 
     def restart(self) -> None:
-        rows = self.table.counted()
-        self._taken = [(self.table.columns(rows), -self.table.multiplicities(rows))]
+        self._taken, self._is_again = [], self.table.size > 0
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
-        words = [as_words(columns, len(weights)) for columns, weights in taken]
-        if len(taken) == 1:
-            return self.table.stage(words[0], taken[0][1])
         weights = [each for _, each in taken]
-        return self.table.stage(
-            np.concatenate(words, axis=1) if taken else np.empty((self.table.width, 0), INTEGER),
-            np.concatenate(weights) if taken else np.empty(0, INTEGER),
-        )
+        words = np.empty((self.table.width, sum(map(len, weights))), INTEGER)
+        start = 0
+        for columns, each in taken:
+            for at, column in enumerate(columns):
+                words[at, start : start + len(each)] = column if column.dtype is INTEGER else column.view(INTEGER)
+            start += len(each)
+        stage = self.table.stage_again if self._is_again else self.table.stage
+        return stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
 
     def settle(self) -> None:
         self.table.settle()
@@ -102,7 +103,7 @@ class ColumnTally:
             self.table.pack()
 
     def undo(self) -> None:
-        self._taken = []
+        self._taken, self._is_again = [], False
         self.table.drop()
 
 

@@ -17,13 +17,14 @@ from whence.errors import TypeMismatchError
 from whence.rewriting.fold import ViewFolds
 from whence.rewriting.signed_union import SignedUnion
 
-# So many steps are made in any case: from the query, from the query unfolded, and from the best that came of these.
-LEAST_STEPS = 3
+# So many steps are made in any case: from the best of what is known at first, and from the best that came of it.
+LEAST_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """How far a search goes: so many plans are added per step, so many of them per view, so many wait at most.
+    """How far a search goes: so many plans are added per step, so many of them per view, so many wait at most, and it
+    ends after so many steps in a row that found nothing cheaper.
 
     `budget` is the share of the time that the query from scratch would take, by the estimate; but `least_seconds` are
     always allowed. Both are processor time.
@@ -32,13 +33,14 @@ class SearchLimits:
     per_step: int = 8
     per_view: int = 4
     queue: int = 128
+    stale_steps: int = 4
     budget: float = 0.1
     least_seconds: float = 0.002
 
     def __post_init__(self) -> None:
-        for name in ("per_step", "per_view", "queue"):
+        for name in ("per_step", "per_view", "queue", "stale_steps"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise TypeMismatchError(f"{name} is a number of plans, at least 1, not {getattr(self, name)!r}")
+                raise TypeMismatchError(f"{name} is a number, at least 1, not {getattr(self, name)!r}")
         if not self.budget >= 0 or not self.least_seconds >= 0:
             raise TypeMismatchError("budget and least_seconds are not negative")
 
@@ -94,17 +96,19 @@ def cheapest_plan(
     most = limits.seconds(from_scratch * seconds_per_row)
     steps = 0
     is_late = False
-    while pending and best[0] > 0:
+    improved = 0
+    while pending and best[0] > 0 and steps - improved < limits.stale_steps:
         # Nor does it look longer for something better than the best plan takes.
         allowed = min(most, max(limits.least_seconds, best[0] * seconds_per_row))
         is_late = steps >= LEAST_STEPS and time.thread_time() - started >= allowed
         if is_late:
             break
-        price, number, plan = heappop(pending)
-        best = min(best, (price, number, plan))
+        _, _, plan = heappop(pending)
         steps += 1
         by_view: dict[str, dict[SignedUnion, _Candidate]] = {}
         for each, coefficient in plan:
+            if steps > 1 and time.thread_time() - started >= allowed:
+                break
             for view, zero in views.of(each):
                 made = plan + (zero if coefficient == 1 else zero.times(coefficient))
                 if made not in seen:
@@ -115,5 +119,6 @@ def cheapest_plan(
             if added >= limits.per_step or len(pending) >= limits.queue:
                 break
             added += insert(price, each_plan)
-        best = min(best, pending[0]) if pending else best
+        if pending and pending[0][0] < best[0]:
+            best, improved = pending[0], steps
     return FoundPlan(best[2], best[0], from_scratch, steps, is_late)

@@ -258,7 +258,8 @@ class _Planning:
         if is_sum(component) and is_plain(component) and is_readable_as_sum(component, self._after.relations):
             (name,) = component.relations
             if self._outcomes[name] is not Outcome.SAME:
-                self._definitions[states.after(name)] = sum_of(component, self.state, self._sets)
+                total = self._definitions[states.after(name)] = sum_of(component, self.state, self._sets)
+                self._folds.add(states.after(name), self._unfolded(total))
 
     def _followed(self, component: Component) -> float:
         """How many rows of a view change, about: as large a part as of what it reads."""
@@ -292,6 +293,15 @@ class _Planning:
         old_views = frozenset(each for each in found.plan.relations if each in self._old_states)
         return Derived(component, tuple(plan.weighted_rules(states.after(name))), found, keeps_rows, is_change, old_views)
 
+    @property
+    def _changed(self) -> Mapping[str, str]:
+        """The relations that a change leads from, by the name of their state afterwards."""
+        return {states.after(name): name for name, out in self._outcomes.items() if out is Outcome.CHANGED}
+
+    def _unfolded(self, query: SignedUnion) -> SignedUnion:
+        """Over what relations were and how they change."""
+        return telescoped(unfold(query, self._definitions, self._sets), self._changed, self._sets)
+
     def _kept_rows(self, name: str) -> Conjunction | None:
         """The plan that a view stays as it was, if plans can read how often its rows were derived."""
         if not self._old.is_counted(name):
@@ -308,9 +318,8 @@ class _Planning:
         from_scratch = cost(query)
         if not is_plain_query:
             return FoundPlan(query, from_scratch, from_scratch, 0, is_out_of_time=False)
-        changed = {states.after(name): name for name, out in self._outcomes.items() if out is Outcome.CHANGED}
-        unfolded = telescoped(unfold(query, self._definitions, self._sets), changed, self._sets)
-        others = [telescoped(query, changed, self._sets), unfolded]
+        unfolded = self._unfolded(query)
+        others = [telescoped(query, self._changed, self._sets), unfolded]
         if kept is not None:
             # What there is and the difference, which is what a fold of the whole view comes to.
             difference = unfolded - self._old.unfolded(states.relation_of(kept.atoms[0].relation))

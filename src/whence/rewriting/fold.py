@@ -32,26 +32,25 @@ class ViewFolds:
 
     def __init__(self, sets: Sets = ()) -> None:
         self._sets = sets
-        self._definitions: dict[str, SignedUnion] = {}
         # The parts of views, by one of the relations that each reads: only a body that reads it too can hold one.
-        self._parts: dict[str, list[tuple[str, Conjunction, int]]] = {}
+        self._parts: dict[str, list[tuple[str, Conjunction, int, SignedUnion]]] = {}
         self._known: dict[tuple[Conjunction, str, Conjunction], tuple[SignedUnion, ...]] = {}
 
     def add(self, view: str, definition: SignedUnion) -> None:
-        self._definitions[view] = definition
+        """One thing that the view is the sum of; there can be several."""
         for part, times in definition:
             if abs(times) == 1 and part.relations:
-                self._parts.setdefault(min(part.relations), []).append((view, part, times))
+                self._parts.setdefault(min(part.relations), []).append((view, part, times, definition))
 
     def of(self, each: Conjunction) -> Iterator[tuple[str, SignedUnion]]:
         """Sums that are zero whatever the tables hold, by view: added to the conjunction they fold a body of it."""
         for relation in each.relations:
-            for view, part, times in self._parts.get(relation, ()):
+            for view, part, times, definition in self._parts.get(relation, ()):
                 if not part.relations <= each.relations or part.symbols - each.symbols:
                     continue
                 asked = each, view, part
                 if asked not in self._known:
-                    self._known[asked] = tuple(_replacements(*asked, times, self._definitions[view], self._sets))
+                    self._known[asked] = tuple(_replacements(*asked, times, definition, self._sets))
                 yield from ((view, zero) for zero in self._known[asked])
 
 

@@ -153,6 +153,7 @@ class _Planning:
         self._folds = ViewFolds(self._sets)
         self._old = OldViews(before, self._sets, self._definitions, self._folds)
         self._leaves = Leaves(after)
+        self._unfolded_queries: dict[SignedUnion, SignedUnion] = {}
         self._old_states: set[str] = set()
         for component in before.components:
             self._add_old(component)
@@ -300,7 +301,10 @@ class _Planning:
 
     def _unfolded(self, query: SignedUnion) -> SignedUnion:
         """Over what relations were and how they change."""
-        return telescoped(unfold(query, self._definitions, self._sets), self._changed, self._sets)
+        if query not in self._unfolded_queries:
+            unfolded = unfold(query, self._definitions, self._sets)
+            self._unfolded_queries[query] = telescoped(unfolded, self._changed, self._sets)
+        return self._unfolded_queries[query]
 
     def _kept_rows(self, name: str) -> Conjunction | None:
         """The plan that a view stays as it was, if plans can read how often its rows were derived."""

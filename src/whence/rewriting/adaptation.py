@@ -7,6 +7,7 @@ them is.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -62,6 +63,8 @@ class Derived:
     is_change: bool
     # The views, by state, that the plan reads as they are before the step.
     old_views: frozenset[str] = frozenset()
+    # What it took to plan it, of this thread.
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +274,7 @@ class _Planning:
         return max(1.0, min(1.0, part) * max(map(self._statistics.size, component.relations)))
 
     def _derived(self, component: Component) -> Derived:
+        started = time.thread_time()
         (name,) = component.relations
         relation = self._after.relations[name]
         self._old.prepare(self._leaves.of_all(component.reads))
@@ -279,7 +283,8 @@ class _Planning:
         is_change = former is not None and is_sum(former) and self._has_same_columns(name)
         kept = self._kept_rows(name) if is_change else None
         there = float(self._statistics.size(name)) if is_change else 0.0
-        costs = PlanCosts(self.relations, self._statistics, self._lookup, in_place=there)
+        fresh = {states.after(each) for each, out in self._outcomes.items() if out is Outcome.OTHER}
+        costs = PlanCosts(self.relations, self._statistics, self._lookup, there, fresh)
         found = self._cheapest(query, is_plain(component), costs, kept)
         rows = sum(costs.join(each).rows for each, _ in found.plan if each is not kept)
         if is_change:
@@ -292,7 +297,9 @@ class _Planning:
         keeps_rows = kept is not None and found.plan.terms.get(kept) == 1
         plan = found.plan - SignedUnion({kept: 1}) if kept is not None and keeps_rows else found.plan
         old_views = frozenset(each for each in found.plan.relations if each in self._old_states)
-        return Derived(component, tuple(plan.weighted_rules(states.after(name))), found, keeps_rows, is_change, old_views)
+        rules = tuple(plan.weighted_rules(states.after(name)))
+        seconds = time.thread_time() - started
+        return Derived(component, rules, found, keeps_rows, is_change, old_views, seconds)
 
     @property
     def _changed(self) -> Mapping[str, str]:

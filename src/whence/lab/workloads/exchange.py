@@ -7,7 +7,7 @@ of one to four rules with one to five atoms, over 16 sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, TypeAlias
@@ -59,11 +59,32 @@ class Exchange:
         chosen = self.views if names is None else names
         return "\n".join(_mapping(name, rule) for name in chosen for rule in self.views[name])
 
+    def apart(self, names: Collection[str]) -> Exchange:
+        """With these views under other names, beside those that are there."""
+
+        def renamed(rule: MappingRule) -> MappingRule:
+            body = [
+                BodyAtom(apart_name(atom.relation), atom.terms) if atom.relation in names else atom
+                for atom in rule.body
+            ]
+            return replace(rule, body=tuple(body))
+
+        views = {
+            apart_name(name) if name in names else name: tuple(map(renamed, rules))
+            for name, rules in self.views.items()
+        }
+        return replace(self, views=views)
+
     def tables(self) -> str:
         return ";\n".join(
             f"CREATE TABLE {name}({', '.join(f'{each} BIGINT NOT NULL' for each in attributes)})"
             for name, attributes in self.sources.items()
         )
+
+
+def apart_name(view: str) -> str:
+    """What a view is called that is computed beside the one that is there."""
+    return f"{view}_apart"
 
 
 def _mapping(name: str, rule: MappingRule) -> str:

@@ -111,7 +111,9 @@ def previewed(
     """What a plan says, in words. Without one there is nothing old that is used."""
     steps = () if plan is None else plan.steps
     views = [
-        ViewPreview(name, "new") if (name := step.component.relations[0]) in new else _view(step)
+        ViewPreview(name, "new")
+        if (name := step.component.relations[0]) in new and not (isinstance(step, Derived) and step.old_views)
+        else _view(step)
         for step in steps
         if isinstance(step, Derived) or not _serves(step)
     ]

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from whence.algebra.deltas import delta_between
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
@@ -20,6 +19,7 @@ from whence.engines.local.planned_views import (
     PlannedView,
     States,
     derived_steps,
+    rows_changed,
     take_over,
 )
 from whence.engines.local.propagation import (
@@ -186,7 +186,7 @@ class LocalEngine:
             maintainer.settle()
         # Views that are only defined differently have changed by the difference, as seen from outside.
         replaced = {
-            name: self._of_relation[name].maintainer.counts(name)
+            name: rows_changed(name, self._of_relation[name].maintainer, of_relation[name].maintainer)
             for names in fresh
             for name in names
             if name in self._of_relation
@@ -199,7 +199,7 @@ class LocalEngine:
         self._forests, self._works, self._columns = forests, works, columns
         self._is_for_now = any(choice.is_for_now for choice in choices.values())
         self._dead = dead_tuples(works, forests)
-        return {**deltas, **{name: delta_between(old, self.counts(name)) for name, old in replaced.items()}}
+        return {**deltas, **replaced}
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
         self._expect(update)

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whence.algebra.deltas import added
+from whence.algebra.deltas import added, delta_between
 from whence.analysis.typed_rules import typed_rule
 from whence.columns import NotInColumnsError
 from whence.incremental.counting.counting import Counting
@@ -147,6 +147,18 @@ def take_over(maintainer: Maintainer, former: Maintainer) -> None:
     """Go on with the rows of another maintainer of the same kind; raises NotAdaptedError where that cannot be."""
     if not isinstance(maintainer, DerivesRows) or not maintainer.take_over(former):
         raise NotAdaptedError
+
+
+def rows_changed(relation: str, before: Maintainer, after: Maintainer) -> Delta:
+    """What leads from the rows of one maintainer to those of another, which has the same columns."""
+    if isinstance(before, KeepsStore) and isinstance(after, KeepsStore):
+        from whence.incremental.columnar.store import ColumnStore, difference
+
+        old, new = before.own_store(), after.own_store()
+        is_in_columns = isinstance(old, ColumnStore) and isinstance(new, ColumnStore)
+        if is_in_columns and old.table.encodings == new.table.encodings:
+            return difference(old.table, new.table)
+    return delta_between(before.counts(relation), after.counts(relation))
 
 
 def derived_steps(adaptation: Adaptation | None) -> dict[tuple[str, ...], Derived]:

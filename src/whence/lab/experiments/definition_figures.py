@@ -11,7 +11,7 @@ from typing import TypeAlias
 from whence.lab.experiments.definition_steps import Steps, StepTimes, repeated
 from whence.lab.experiments.figure import Settings
 from whence.lab.experiments.pictures import new_canvas, save
-from whence.lab.workloads.exchange import PRIMITIVES, changed
+from whence.lab.workloads.exchange import PRIMITIVES, changed, is_view
 
 # The scale of a network of so many nodes stands for so many rows of the wide relation.
 ROWS_PER_NODE = 1_000
@@ -85,9 +85,14 @@ def _steps(settings: Settings, *, keeps_derivations: bool) -> Steps:
 
 
 def _compared(series: Mapping[str, StepTimes], again: StepTimes) -> Bars:
-    """The views in the order of the last series, then their average, and the whole steps with all that belongs to them."""
+    """The views in the order of the last series, then their average, and the whole steps with all that belongs to them.
+
+    Sources that are views now, as copies with other columns, are new: there is nothing to adapt, and they are in the
+    whole steps alone.
+    """
     last = list(series.values())[-1]
-    names = sorted(again.views, key=lambda view: last.views[view] / max(again.views[view], 1e-9))
+    old = [view for view in again.views if is_view(view)]
+    names = sorted(old, key=lambda view: last.views[view] / max(again.views[view], 1e-9))
     bars = [
         (view, {label: times.views[view] / max(again.views[view], 1e-9) for label, times in series.items()})
         for view in names

@@ -82,6 +82,11 @@ class Exchange:
         )
 
 
+def is_view(name: str) -> bool:
+    """Whether it is a view of the workload, and no source that was changed."""
+    return name.startswith("p")
+
+
 def apart_name(view: str) -> str:
     """What a view is called that is computed beside the one that is there."""
     return f"{view}_apart"
@@ -160,7 +165,7 @@ def _redone(program: Exchange, terms: Callable[[tuple[str, ...]], tuple[str, ...
     views = {
         # What was changed before stays a view over the source itself.
         view: tuple(replace(rule, body=tuple(map(renamed, rule.body))) for rule in rules)
-        if view.startswith("p")
+        if is_view(view)
         else rules
         for view, rules in program.views.items()
     }
@@ -171,7 +176,7 @@ def _reads(program: Exchange, source: str) -> list[str]:
     return [
         view
         for view, rules in program.views.items()
-        if view.startswith("p") and any(atom.relation == source for rule in rules for atom in rule.body)
+        if is_view(view) and any(atom.relation == source for rule in rules for atom in rule.body)
     ]
 
 
@@ -214,7 +219,7 @@ def move_column(program: Exchange, random: Random) -> Exchange:
 def _edited(
     program: Exchange, random: Random, edit: Callable[[tuple[MappingRule, ...]], tuple[MappingRule, ...] | None]
 ) -> Exchange | None:
-    names = [name for name in program.views if name.startswith("p")]
+    names = [name for name in program.views if is_view(name)]
     random.shuffle(names)
     for name in names:
         rules = edit(program.views[name])

@@ -38,6 +38,8 @@ class Program:
         self.views: dict[str, tuple[str, list[str]]] = {}
         self.levels: dict[str, int] = dict.fromkeys(TABLES, -1)
         self.made = 0
+        # How often a view has groups, where nine others have none.
+        self.grouped = random.choice((1, 1, 9))
 
     def tables(self) -> list[str]:
         return [
@@ -76,12 +78,18 @@ class Program:
         random = self.random
         width = random.choice((1, 2, 2, 3))
         names = list("xyz"[:width])
-        kind = random.choices(("ALL", "DISTINCT", "GROUP"), (6, 3, 1))[0]
+        kind = random.choices(("ALL", "DISTINCT", "GROUP"), (6, 3, self.grouped))[0]
         if kind == "GROUP":
-            inner = random.choice(self.readable(level))
-            column = random.choice(self.columns[inner])
-            return "ALL", [f"q.{column} AS x, count(*) AS y FROM {inner} q GROUP BY q.{column}"], ["x", "y"]
+            return "ALL", [self.grouping(random.choice(self.readable(level)))], ["x", "y"]
         return kind, [self.select(level, width) for _ in range(random.choice((1, 1, 2, 3)))], names
+
+    def grouping(self, inner: str) -> str:
+        """The rows of a relation, or some of them, in groups."""
+        random = self.random
+        group, value = (random.choice(self.columns[inner]) for _ in range(2))
+        function = random.choice(("count(*)", "count(*)", f"sum(q.{value})", f"max(q.{value})", f"count(q.{value})"))
+        where = f" WHERE q.{value} > {random.choice((1, 2))}" if random.random() < 0.3 else ""
+        return f"q.{group} AS x, {function} AS y FROM {inner} q{where} GROUP BY q.{group}"
 
     def text(self, name: str) -> str:
         kind, parts = self.views[name]
@@ -106,7 +114,9 @@ class Program:
         level, width = self.levels[name], len(self.columns[name])
         is_grouped = "GROUP BY" in parts[0]
         choice = random.random()
-        if choice < 0.25 or is_grouped:
+        if is_grouped and choice < 0.7:
+            parts = [self.grouping(parts[0].partition(" FROM ")[2].split()[0])]
+        elif choice < 0.25 or is_grouped:
             kind, parts, self.columns[name] = self.parts(level)
         elif choice < 0.55:
             parts = [*parts, self.select(level, width)]

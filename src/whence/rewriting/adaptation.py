@@ -33,6 +33,10 @@ from whence.rewriting.unfold import unfold
 from whence.rewriting.view_sums import is_plain, is_readable_as_sum, is_sum, sum_of
 
 
+# Why a view is computed again from adapted input.
+AGGREGATED = "it has aggregates"
+
+
 class Outcome(Enum):
     """What a relation of the new program is to the old one."""
 
@@ -68,12 +72,20 @@ class Derived:
 
 
 @dataclass(frozen=True, slots=True)
+class Refolded:
+    """Its groups are folded again over adapted input. It has the columns that it had, and those above see it change."""
+
+    component: Component
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Rebuilt:
     component: Component
     reason: str
 
 
-Step: TypeAlias = Kept | Derived | Rebuilt
+Step: TypeAlias = Kept | Derived | Refolded | Rebuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +212,10 @@ class _Planning:
                 self._add_new(component)
                 return Kept(component)
         reason = self._why_rebuilt(component, late, calls_changed=calls_changed)
+        if reason == AGGREGATED and not calls_changed and former is not None and self._is_refolded(component, former):
+            (name,) = component.relations
+            self._add_changed(name, self._statistics.size(name))
+            return Refolded(component, reason)
         if reason is not None:
             self._outcomes.update(dict.fromkeys(component.relations, Outcome.REBUILT))
             return Rebuilt(component, reason)
@@ -211,7 +227,7 @@ class _Planning:
         if component.recursive:
             return "it is recursive"
         if component.aggregated:
-            return "it has aggregates"
+            return AGGREGATED
         if component.windowed:
             return "it has window functions"
         if component.unnested:
@@ -219,6 +235,15 @@ class _Planning:
         if calls_changed:
             return "it calls a function that is another one now"
         return None
+
+    def _is_refolded(self, component: Component, former: Component) -> bool:
+        """Whether the groups of an aggregate are told apart by the same columns as before, of those that it had."""
+        is_folded = former.aggregated and not former.recursive and not former.windowed and not former.unnested
+        return (
+            is_folded
+            and set(component.rules[0].aggregates) == set(former.rules[0].aggregates)
+            and self._has_same_columns(component.relations[0])
+        )
 
     def _is_same(self, component: Component, former: Component) -> bool:
         names = (*component.relations, *component.reads)

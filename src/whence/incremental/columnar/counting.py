@@ -157,10 +157,14 @@ class ColumnCounting(Maintainer):
         return isinstance(self.view, ColumnTally)
 
     def take_over(self, former: Maintainer) -> bool:
-        view = self.view
-        if not isinstance(view, ColumnTally) or not isinstance(former, ColumnCounting) or not former.is_counted:
+        if not isinstance(former, ColumnCounting):
             return False
-        view.table = former.view.table
+        view, other = self.view, former.view
+        if isinstance(view, ColumnGroups) and isinstance(other, ColumnGroups):
+            return view.take_over(other)
+        if not isinstance(view, ColumnTally) or not isinstance(other, ColumnTally):
+            return False
+        view.table = other.table
         return True
 
     def derive(
@@ -208,15 +212,27 @@ class ColumnCounting(Maintainer):
         staged = {name: self._stores[name].stage(delta) for name, delta in deltas.items() if delta}
         self.has_recomputed = self._is_cheaper_again(staged)
         if self.has_recomputed:
-            self.view.restart()
-            for rule in self._rules:
-                rule.build(lambda _: True)
+            self._compute_again()
         else:
             self.view.begin()
             for rule in self._rules:
                 rule.apply(staged)
         delta = self.view.change()
         return {self._name: delta} if delta else {}
+
+    def fold_again(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        for name, delta in deltas.items():
+            if delta and name in self._stores:
+                self._stores[name].stage(delta)
+        self._compute_again()
+        delta = self.view.change()
+        return {self._name: delta} if delta else {}
+
+    def _compute_again(self) -> None:
+        """Over what is staged in the tables below."""
+        self.view.restart()
+        for rule in self._rules:
+            rule.build(lambda _: True)
 
     def _is_cheaper_again(self, staged: Mapping[str, ColumnDelta]) -> bool:
         """Whether more rows change than would have to be read, those of the view included."""

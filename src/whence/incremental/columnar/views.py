@@ -135,6 +135,15 @@ class ColumnGroups:
         # What groups were before each batch, so that it can be taken back.
         self._saved: list[tuple[Array, list[Array]]] = []
         self._settling: tuple[Array, Array] | None = None
+        # Whether the rows in the table are those of another one, and all groups are still to come.
+        self._is_taken_over = False
+
+    def take_over(self, former: ColumnGroups) -> bool:
+        """Go on with the table of another one; answers whether it has its groups by the same columns."""
+        if self._plain != former._plain or self.table.encodings != former.table.encodings:
+            return False
+        self.table, self._is_taken_over = former.table, True
+        return True
 
     def _no_keys(self) -> NumberedRows:
         return NumberedRows([self.table.encodings[at] for at in self._plain])
@@ -188,14 +197,26 @@ class ColumnGroups:
             results[at] = kept[:, BINDINGS] if each is None else each.results(kept, groups)
         words = as_words([results[at] for at in range(self.table.width)], len(groups))
         has_row = kept[:, BINDINGS] > 0 if self._plain else np.ones(len(groups), np.bool_)
-        delta, after = self.table.stage_replacement(np.ascontiguousarray(kept[:, ROW]), has_row, words)
+        if self._is_taken_over:
+            delta, after = self._stage_all(has_row, words)
+        else:
+            delta, after = self.table.stage_replacement(np.ascontiguousarray(kept[:, ROW]), has_row, words)
         self._settling = groups, after
         return delta
+
+    def _stage_all(self, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
+        """The rows of all groups take the place of those that are there."""
+        coming = np.ascontiguousarray(words[:, has_row])
+        delta = self.table.stage_again(coming, np.ones(coming.shape[1], INTEGER))
+        after = np.full(len(has_row), NOTHING, INTEGER)
+        after[has_row] = self.table.find(coming)
+        return delta, after
 
     def settle(self) -> None:
         if self._settling is not None:
             groups, after = self._settling
             self._state[groups, ROW] = after
+            self._is_taken_over = False
         for fold in self._kept:
             fold.settle()
         self._touched, self._saved, self._settling = [], [], None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import duckdb
 import pyarrow as pa
@@ -17,6 +17,7 @@ from whence.lab.workloads.exchange import (
     ExchangeSize,
     MappingRule,
     Primitive,
+    apart_name,
     changed,
     exchange,
     source_columns,
@@ -85,12 +86,12 @@ def _measure(
         new = changed(program, count, seed, kinds)
         names = [name for name, rules in new.views.items() if program.views.get(name) != rules]
         watches = (derived, computed, rebuilt) if seed else (Stopwatch(), Stopwatch(), Stopwatch())
-        apart = renamed(new, names)
+        apart = new.apart(names)
         with watches[1]:
-            db.mappings(apart.mappings([f"{name}_apart" for name in names]))
+            db.mappings(apart.mappings([apart_name(name) for name in names]))
         with db.redefine() as change:
             for name in reversed(names):
-                change.drop(f"{name}_apart")
+                change.drop(apart_name(name))
         with watches[2]:
             for name in names:
                 duck.execute(f"CREATE OR REPLACE TABLE {name} AS {query(new.views[name], new)}")
@@ -103,25 +104,6 @@ def _measure(
                     change.drop(name)
     report.compare(what, derived.timing, "whence, as new views", computed.timing)
     report.compare(what, derived.timing, "DuckDB", rebuilt.timing)
-
-
-def renamed(program: Exchange, names: Iterable[str]) -> Exchange:
-    """The same views beside those that are there."""
-    names = set(names)
-    views = {
-        f"{name}_apart" if name in names else name: tuple(
-            replace(
-                rule,
-                body=tuple(
-                    replace(atom, relation=f"{atom.relation}_apart") if atom.relation in names else atom
-                    for atom in rule.body
-                ),
-            )
-            for rule in rules
-        )
-        for name, rules in program.views.items()
-    }
-    return replace(program, views=views)
 
 
 def query(rules: Sequence[MappingRule], program: Exchange) -> str:

@@ -1,14 +1,15 @@
 """Random programs, random edits of several of their views at once, and random rows that change with them.
 
-After every step all relations must be what the reference engine makes of the new program over the same tables, counts
-included, and go on to be that when rows change afterwards: then what is kept beside the rows was right, too.
+After every step all relations must be what they are in a new database on the reference engine, which reads the same
+texts and gets the same rows, counts included, and go on to be that when rows change afterwards: then what is kept
+beside the rows was right, too.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Any
 from unittest.mock import patch
@@ -18,7 +19,6 @@ from whence.engines.local import engine as local
 from whence.engines.reference.engine import ReferenceEngine
 from whence.errors import UnknownNameError, WhenceError
 from whence.model.types import Row
-from whence.model.updates import Update
 from whence.rewriting.adaptation import Adaptation, Derived
 from whence.rewriting.costs import PlanCosts
 from whence.rewriting.search import SearchLimits
@@ -38,6 +38,8 @@ class Program:
         self.views: dict[str, tuple[str, list[str]]] = {}
         self.levels: dict[str, int] = dict.fromkeys(TABLES, -1)
         self.made = 0
+        # How often a view has groups, where nine others have none.
+        self.grouped = random.choice((1, 1, 9))
 
     def tables(self) -> list[str]:
         return [
@@ -76,12 +78,18 @@ class Program:
         random = self.random
         width = random.choice((1, 2, 2, 3))
         names = list("xyz"[:width])
-        kind = random.choices(("ALL", "DISTINCT", "GROUP"), (6, 3, 1))[0]
+        kind = random.choices(("ALL", "DISTINCT", "GROUP"), (6, 3, self.grouped))[0]
         if kind == "GROUP":
-            inner = random.choice(self.readable(level))
-            column = random.choice(self.columns[inner])
-            return "ALL", [f"q.{column} AS x, count(*) AS y FROM {inner} q GROUP BY q.{column}"], ["x", "y"]
+            return "ALL", [self.grouping(random.choice(self.readable(level)))], ["x", "y"]
         return kind, [self.select(level, width) for _ in range(random.choice((1, 1, 2, 3)))], names
+
+    def grouping(self, inner: str) -> str:
+        """The rows of a relation, or some of them, in groups."""
+        random = self.random
+        group, value = (random.choice(self.columns[inner]) for _ in range(2))
+        function = random.choice(("count(*)", "count(*)", f"sum(q.{value})", f"max(q.{value})", f"count(q.{value})"))
+        where = f" WHERE q.{value} > {random.choice((1, 2))}" if random.random() < 0.3 else ""
+        return f"q.{group} AS x, {function} AS y FROM {inner} q{where} GROUP BY q.{group}"
 
     def text(self, name: str) -> str:
         kind, parts = self.views[name]
@@ -106,7 +114,9 @@ class Program:
         level, width = self.levels[name], len(self.columns[name])
         is_grouped = "GROUP BY" in parts[0]
         choice = random.random()
-        if choice < 0.25 or is_grouped:
+        if is_grouped and choice < 0.7:
+            parts = [self.grouping(parts[0].partition(" FROM ")[2].split()[0])]
+        elif choice < 0.25 or is_grouped:
             kind, parts, self.columns[name] = self.parts(level)
         elif choice < 0.55:
             parts = [*parts, self.select(level, width)]
@@ -136,15 +146,36 @@ def _without_last(part: str) -> str:
     return f"{', '.join(listed.split(', ')[:-1])} FROM {rest}"
 
 
-def check(session: Session) -> None:
-    """Against the reference engine, from scratch."""
-    definitions = session.definitions
-    rows = {name: dict(session.engine.counts(name)) for name in definitions.tables}
-    oracle = ReferenceEngine()
-    oracle.define(definitions.analysis, definitions.functions, Update(rows))
-    for name in definitions.relations:
-        found = {row: count for row, count in session.engine.counts(name).items() if count}
-        assert found == dict(oracle.counts(name)), name
+class Oracle:
+    """The rows of tables as the test has changed them, and a database that knows nothing of other definitions."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self.rows: dict[str, Counter[Row]] = {table: Counter() for table in TABLES}
+        self.renew()
+
+    def renew(self) -> None:
+        """The program is another one."""
+        self._session = Session(ReferenceEngine())
+        self._db = Database(self._session)
+        for statement in self._program.tables():
+            self._db.execute(statement)
+        for table, rows in self.rows.items():
+            self._db.insert(table, list(rows.elements()))
+        for name in sorted(self._program.views, key=lambda each: self._program.levels[each]):
+            self._db.execute(self._program.text(name))
+
+    def change(self, changed: Iterable[tuple[str, str, list[Row]]], *, is_known: bool = True) -> None:
+        """Rows come and go, in the database as well if it `is_known` to be the right one."""
+        for table, kind, rows in changed:
+            (self.rows[table].update if kind == "insert" else self.rows[table].subtract)(rows)
+            if is_known:
+                getattr(self._db, kind)(table, rows)
+
+    def check(self, session: Session) -> None:
+        for name in (*TABLES, *self._program.views):
+            found = {row: count for row, count in session.engine.counts(name).items() if count}
+            assert found == dict(self._session.engine.counts(name)), name
 
 
 def _kinds(plan: Adaptation | None) -> Iterator[str]:
@@ -161,13 +192,13 @@ def _kinds(plan: Adaptation | None) -> Iterator[str]:
             yield type(step).__name__
 
 
-def changes(program: Program, session: Session) -> list[tuple[str, str, list[Row]]]:
+def changes(program: Program, oracle: Oracle) -> list[tuple[str, str, list[Row]]]:
     """Rows to be inserted and deleted."""
     random = program.random
     found = []
     for table in TABLES:
         if random.random() < 0.6:
-            held = [row for row, n in session.engine.counts(table).items() for _ in range(n)]
+            held = list(oracle.rows[table].elements())
             gone = random.sample(sorted(held, key=repr), min(len(held), random.choice((0, 1, 2))))
             keys = {row[0] for row in held}
             come = [program.row(table) for _ in range(random.choice((0, 1, 3)))]
@@ -197,11 +228,16 @@ def _run(random: Random, steps: int, *, in_columns: bool, views: int, rows: int)
     session.keeps_derivations = random.random() < 0.25
     for statement in program.tables():
         db.execute(statement)
+    oracle = Oracle(program)
     for table in TABLES:
         made = [program.row(table) for _ in range(rows)]
-        db.insert(table, list({row[0]: row for row in made}.values()) if table == "t" else made)
+        made = list({row[0]: row for row in made}.values()) if table == "t" else made
+        db.insert(table, made)
+        oracle.change([(table, "insert", made)])
     for _ in range(views):
         db.execute(program.text(program.add_view()))
+    oracle.renew()
+    oracle.check(session)
     done: Counter[str] = Counter()
     planner = session.planner
     plan = planner.plan
@@ -216,13 +252,14 @@ def _run(random: Random, steps: int, *, in_columns: bool, views: int, rows: int)
     for _ in range(steps):
         saved = dict(program.views), dict(program.columns), dict(program.levels)
         chosen = random.sample(list(program.views), random.choice((1, 1, 2, 3)))
+        changed = changes(program, oracle) if random.random() < 0.6 else []
         try:
             with db.redefine() as change:
                 for name in sorted(chosen, key=lambda each: program.levels[each]):
                     program.edit(name)
                     change.execute(program.text(name))
-                for table, kind, changed in changes(program, session) if random.random() < 0.6 else ():
-                    getattr(change, kind)(table, changed)
+                for table, kind, each in changed:
+                    getattr(change, kind)(table, each)
                 foreseen = change.preview(rows=True).rows if random.random() < 0.2 else None
             assert change.commit is not None
             done.update(_kinds(planned[-1]))
@@ -230,16 +267,20 @@ def _run(random: Random, steps: int, *, in_columns: bool, views: int, rows: int)
                 came = {name: sum(n for n in delta.values() if n > 0) for name, delta in foreseen.items()}
                 assert {name: n for name, n in came.items() if n} == dict(change.commit.inserted)
             done["steps"] += 1
+            oracle.change(changed, is_known=False)
+            oracle.renew()
         except WhenceError as error:
             # What the others do not understand any more.
             if "in use by" not in str(error) and not isinstance(error, UnknownNameError):
                 raise
             program.views, program.columns, program.levels = saved
-        check(session)
+        oracle.check(session)
+        changed = changes(program, oracle)
         with db.batch() as batch:
-            for table, kind, changed in changes(program, session):
-                getattr(batch, kind)(table, changed)
-        check(session)
+            for table, kind, each in changed:
+                getattr(batch, kind)(table, each)
+        oracle.change(changed)
+        oracle.check(session)
     return done
 
 

@@ -254,3 +254,56 @@ def test_derivations_bring_a_column_back() -> None:
     plain.execute("CREATE VIEW v TBLPROPERTIES ('derivations' = 'kept') AS SELECT e FROM b WHERE e > 1")
     plain.insert("b", [(1,), (2,)])
     assert plain.rows("v") == {(2,)}
+
+
+def test_a_view_under_another_name_is_the_same(db: Database) -> None:
+    before = contents(db)["w"]
+    with db.redefine() as change:
+        change.drop("w")
+        change.execute("CREATE VIEW renamed AS SELECT v.a AS x, r.b AS y FROM v, r WHERE v.b = r.b")
+        assert change.preview().reused == ("w",)
+    assert [tuple(row.values()) for row in contents(db)["renamed"]] == [tuple(row.values()) for row in before]
+
+
+def test_views_above_an_aggregate_go_on_when_it_changes(db: Database) -> None:
+    db.execute("CREATE VIEW many AS SELECT b FROM n WHERE many > 2")
+    version = db.version
+    change = "CREATE OR REPLACE VIEW n AS SELECT b, count(*) AS many FROM v WHERE a < 10 GROUP BY b"
+    preview = {view.name: view.kind for view in db.preview(change).views}
+    assert preview == {"n": "rebuilt", "many": "follows"}
+    commit = db.execute(change)
+    assert db.rows("n") == {(0, 2), (1, 2), (2, 2), (3, 2)} and db.rows("many") == set()
+    assert commit.deleted == {"n": 4, "many": 4} and commit.inserted == {"n": 4}
+    assert db.changes("many", since=version).num_rows == 4
+    db.insert("r", [(4, 1), (5, 1)])
+    assert db.rows("many") == {(1,)}
+
+
+def test_a_large_aggregate_changes_by_what_differs() -> None:
+    db = whence.connect()
+    db.execute("CREATE TABLE r(a INT NOT NULL, b INT NOT NULL)")
+    db.insert("r", [(number % 5_000, number) for number in range(10_000)])
+    db.execute("CREATE VIEW n AS SELECT a, max(b) AS most FROM r GROUP BY a")
+    db.execute("CREATE VIEW even AS SELECT a FROM n WHERE most % 2 = 0")
+    commit = db.execute("CREATE OR REPLACE VIEW n AS SELECT a, max(b) AS most FROM r WHERE b < 9001 GROUP BY a")
+    assert commit.inserted["n"] == commit.deleted["n"] == 999
+    assert db.rows("even") == {(number,) for number in range(0, 5_000, 2)}
+    db.delete("r", [(7, 5007), (7, 7)])
+    assert (7,) not in {row[:1] for row in db.rows("n")}
+    db.undo_definition()
+    assert len(db.rows("n")) == 4_999 and ((4_001, 9_001) in db.rows("n"))
+
+
+def test_copies_of_large_tables_hold_what_the_table_holds() -> None:
+    """With columns in another order and constants beside them; then rows come and go in both."""
+    db = whence.connect()
+    db.execute("CREATE TABLE r(a INT NOT NULL, b STRING)")
+    db.insert("r", [(number, None if number % 3 == 0 else f"text {number % 7}") for number in range(9_000)])
+    db.insert("r", [(1, "text 1")])
+    db.execute("CREATE VIEW turned AS SELECT b, a, 7 AS c, CAST(NULL AS STRING) AS d FROM r")
+    assert db.changes("turned").num_rows == 9_001
+    db.delete("r", [(1, "text 1"), (0, None)])
+    db.insert("r", [(0, "now")])
+    expected = sorted((b or "", a, 7, "") for a, b in ((*row.values(),) for row in db.table("r").to_pylist()))
+    found = sorted((b or "", a, c, d or "") for b, a, c, d in ((*row.values(),) for row in db.table("turned").to_pylist()))
+    assert found == expected

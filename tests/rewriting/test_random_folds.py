@@ -12,7 +12,7 @@ from whence.model.rules import Atom, Comparison, Literal
 from whence.model.terms import Constant, Term, Variable
 from whence.model.types import INT
 from whence.rewriting.conjunction import conjunction
-from whence.rewriting.fold import folds
+from whence.rewriting.fold import ViewFolds, folds
 from whence.rewriting.search import SearchLimits, cheapest_plan
 from whence.rewriting.signed_union import NOTHING, SignedUnion, one
 from whence.rewriting.states import after, change
@@ -113,13 +113,15 @@ def test_whatever_plan_is_found_means_the_same(seed: int) -> None:
         changed = {after(name): name for name in ARITY}
         costs: dict[SignedUnion, float] = {}
         limits = SearchLimits(per_step=3, per_view=2, queue=6)
+        views = ViewFolds()
+        views.add("v", first)
+        views.add("w", second)
         found = cheapest_plan(
             query,
             [telescoped(query, changed)],
-            {"v": first, "w": second},
+            views,
             lambda plan: costs.setdefault(plan, random.random()),  # noqa: B023 - used at once
-            0.002,
-            limits,
+            limits=limits,
         )
         assert evaluated(found.plan, rows) == evaluated(query, rows)
 

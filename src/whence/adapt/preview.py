@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from whence.model.schema import is_auxiliary, owner
 from whence.model.updates import Delta, totals
 from whence.rewriting import states
-from whence.rewriting.adaptation import Adaptation, Derived, Kept, Rebuilt, Step
+from whence.rewriting.adaptation import Adaptation, Derived, Kept, Rebuilt, Refolded, Step
 
 # The relation of an atom in a line of a plan, and what could look like one in a text.
 _ATOM = re.compile(r"(?:^|, )!?(Δ?[^\W\d][\w$]*'?)\((?=[^)]*\))")
@@ -111,7 +111,9 @@ def previewed(
     """What a plan says, in words. Without one there is nothing old that is used."""
     steps = () if plan is None else plan.steps
     views = [
-        ViewPreview(name, "new") if (name := step.component.relations[0]) in new else _view(step)
+        ViewPreview(name, "new")
+        if (name := step.component.relations[0]) in new and not (isinstance(step, Derived) and step.old_views)
+        else _view(step)
         for step in steps
         if isinstance(step, Derived) or not _serves(step)
     ]
@@ -131,7 +133,7 @@ def _view(step: Step) -> ViewPreview:
     match step:
         case Kept():
             return ViewPreview(name, "follows")
-        case Rebuilt(reason=reason):
+        case Rebuilt(reason=reason) | Refolded(reason=reason):
             return ViewPreview(name, "rebuilt", reason=reason)
         case Derived(found=found):
             lines = found.plan.lines(states.after(name))

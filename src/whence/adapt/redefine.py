@@ -50,6 +50,8 @@ class DefinitionChange:
         self._rows: list[Change] = []
         self._open = True
         self.commit: Commit | None = None
+        # What was done, where old contents could be used.
+        self.plan: Adaptation | None = None
 
     def execute(self, sql: str | bytes, *, name: str = "<sql>", directory: str | os.PathLike[str] = ".") -> None:
         """Take CREATE, CREATE OR REPLACE, ALTER TABLE, DROP and INSERT ... VALUES statements."""
@@ -178,8 +180,8 @@ class DefinitionChange:
         self._open = False
         if kind is None:
             with self._changing() as session:
-                found, draft, plan = self._planned(session)
-                self.commit = session.define(found.after, draft, found.notices, adaptation=plan)
+                found, draft, self.plan = self._planned(session)
+                self.commit = session.define(found.after, draft, found.notices, adaptation=self.plan)
 
 
 def _decoded(text: str | bytes, name: str) -> str:

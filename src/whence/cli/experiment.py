@@ -20,7 +20,8 @@ def add_experiment(commands: Any) -> None:
     command.add_argument(
         "name",
         metavar="NAME",
-        help="figure7 ... figure14, figure17, growth-inserts, growth-deletes, eager, spark, or all",
+        help="figure7 ... figure14, figure17, growth-inserts, growth-deletes, eager, spark, "
+        "adaptation-figure5 ... adaptation-figure12, or all",
     )
     command.add_argument("--quick", action="store_true", help="a small network, once: to see that everything runs")
     command.add_argument("--runs", type=int, default=3, help="how often to run each point (default: %(default)s)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,10 +22,19 @@ if TYPE_CHECKING:
 class ColumnDelta(CountedDelta):
     """Rows that are all different, in columns of numbers, and a weight for each, which is never 0."""
 
-    def __init__(self, encodings: Sequence[Encoding], columns: Sequence[Array], weights: Array) -> None:
+    def __init__(
+        self, encodings: Sequence[Encoding], columns: Sequence[Array] | Callable[[], Sequence[Array]], weights: Array
+    ) -> None:
+        """The columns, or what makes them when they are first read."""
         self.encodings = encodings
-        self.encoded = columns
+        self._given = columns
         self.weights = weights
+
+    @cached_property
+    def encoded(self) -> Sequence[Array]:
+        columns = self._given() if callable(self._given) else self._given
+        self._given = columns
+        return columns
 
     def __getitem__(self, row: Row) -> int:
         return self._counts[row]

@@ -129,10 +129,12 @@ class NumberedRows:
         length = words.shape[1]
         found = np.empty(length, INTEGER)
         done = 0
+        begun = self._size
         while done < length:
             if self._size == len(self._rows):
-                # Not for all of them: they may be few that come often.
-                self.make_room(min(length - done, max(self._size, LEAST_ENTERED)))
+                # Not for all of them: they may be few that come often. But if most were new so far, the others are.
+                is_mostly_new = 2 * (self._size - begun) > done >= LEAST_ENTERED
+                self.make_room(length - done if is_mostly_new else min(length - done, max(self._size, LEAST_ENTERED)))
             first, identity = self._size, self._index(self._identity)
             self._size, done = enter(
                 self._rows, first, identity.columns, identity.heads, identity.links, words, done, found

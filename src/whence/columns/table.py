@@ -79,6 +79,34 @@ class ColumnTable(NumberedRows):
             return ColumnDelta(self.encodings, self.columns(changed), weights)
         return ColumnDelta(self.encodings, self.of_words(words), weights)
 
+    def stage_again(self, words: Array, weights: Array) -> ColumnDelta:
+        """Begin a change: these rows, so often, take the place of all that are there."""
+        first, gone = self._size, self.counted()
+        rows = np.concatenate([gone, self.enter(words)])
+        return self.stage_rows(rows, np.concatenate([-self._counts[gone], weights]), first=first)
+
+    def stage_copy(
+        self, source: ColumnTable, terms: Sequence[int | Array], times: int = 1, *, is_after: bool
+    ) -> ColumnDelta:
+        """Begin a change in a table that was never used: the rows of another one, which stay different ones.
+
+        Of every column `terms` has the column of the other table that it is, or the number that all rows hold. Nothing
+        is looked up, and indexes are made when they are needed.
+        """
+        numbers = source.live(is_after=is_after)
+        weights = times * source.counts(numbers, is_after=is_after)
+        total = len(numbers)
+        held = source._rows[:total] if total == source._size else source._rows[numbers]
+        self._resize(total + total // 4 + LEAST_ROOM)
+        for at, term in enumerate(terms):
+            self._rows[:total, at] = held[:, term] if isinstance(term, int) else term
+        self._size, self._staged = total, np.arange(total)
+        self._pending[:total] = weights
+        if self.is_set:
+            weights = np.ones(total, INTEGER)
+        rows = self._rows[:total]
+        return ColumnDelta(self.encodings, lambda: self.of_words(np.ascontiguousarray(rows.T)), weights)
+
     def stage_replacement(self, before: Array, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
         """Begin a change in a set: rows of these numbers get other values, as long as they are to be there.
 

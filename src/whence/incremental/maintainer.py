@@ -46,6 +46,14 @@ class KeepsStore(Protocol):
 
 
 @runtime_checkable
+class FoldsAgain(Protocol):
+    """A maintainer in columns that can compute all its rows again, over what its input will be."""
+
+    def fold_again(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        """In place of `apply`: the difference to the rows that it took over."""
+
+
+@runtime_checkable
 class DerivesRows(Protocol):
     """A maintainer of one relation whose rows, or their derivations, are counted: other rules than its own can give
     them, with signs.

@@ -54,7 +54,10 @@ Literal: TypeAlias = Atom | Negation | Comparison | Condition
 
 @dataclass(frozen=True, slots=True)
 class Rule(Located):
-    """A rule; with sign -1 it is differential: it takes away what its body yields (the count goes down)."""
+    """A rule; with sign -1 it is differential: it takes away what its body yields (the count goes down).
+
+    In a plan the sign can be any number but 0: how often what the body yields counts.
+    """
 
     head: Atom
     body: tuple[Literal, ...]

@@ -85,8 +85,9 @@ def join_cost(
     definitions: Sequence[Definition] = (),
     lookup: Lookup = as_read,
 ) -> JoinCost:
-    """What the order of `join_order` costs, about."""
-    join = _joined(atoms, statistics, (), definitions, lookup, is_started=False)
+    """What a join costs, about, in the order that takes the fewest rows at each step: plans that are compared are many."""
+    joining = _Joining(atoms, _Costs(statistics), definitions, lookup)
+    join = joining.step_by_step(_Join(0, 0.0, (), 1.0, joining.closed(frozenset()), False))
     return JoinCost(join.cost, join.rows)
 
 

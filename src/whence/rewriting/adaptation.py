@@ -7,7 +7,8 @@ them is.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -22,12 +23,18 @@ from whence.planning.statistics import Statistics
 from whence.rewriting import states
 from whence.rewriting.conjunction import Conjunction, conjunction
 from whence.rewriting.costs import PlanCosts
+from whence.rewriting.fold import ViewFolds
+from whence.rewriting.old_views import Leaves, OldViews
 from whence.rewriting.search import DEFAULT_SEARCH, FoundPlan, SearchLimits, cheapest_plan
 from whence.rewriting.signed_union import NOTHING, SignedUnion
 from whence.rewriting.state_statistics import StateStatistics
 from whence.rewriting.telescope import telescoped
 from whence.rewriting.unfold import unfold
 from whence.rewriting.view_sums import is_plain, is_readable_as_sum, is_sum, sum_of
+
+
+# Why a view is computed again from adapted input.
+AGGREGATED = "it has aggregates"
 
 
 class Outcome(Enum):
@@ -60,6 +67,16 @@ class Derived:
     is_change: bool
     # The views, by state, that the plan reads as they are before the step.
     old_views: frozenset[str] = frozenset()
+    # What it took to plan it, of this thread.
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refolded:
+    """Its groups are folded again over adapted input. It has the columns that it had, and those above see it change."""
+
+    component: Component
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +85,7 @@ class Rebuilt:
     reason: str
 
 
-Step: TypeAlias = Kept | Derived | Rebuilt
+Step: TypeAlias = Kept | Derived | Refolded | Rebuilt
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +165,11 @@ class _Planning:
         self._statistics = StateStatistics(statistics)
         # Views by state, with what they are the sum of: for unfolding, and unfolded for folding.
         self._definitions: dict[str, SignedUnion] = {}
-        self._views: dict[str, SignedUnion] = {}
-        self._old_views: set[str] = set()
+        self._folds = ViewFolds(self._sets)
+        self._old = OldViews(before, self._sets, self._definitions, self._folds)
+        self._leaves = Leaves(after)
+        self._unfolded_queries: dict[SignedUnion, SignedUnion] = {}
+        self._old_states: set[str] = set()
         for component in before.components:
             self._add_old(component)
 
@@ -165,19 +185,10 @@ class _Planning:
         relations = self._before.relations
         for name in component.relations:
             self._add_state(name, relations[name], is_set=relations[name].distinct)
+            if self._old.is_counted(name):
+                self._add_state(self._old.state(name), relations[name], is_set=self._old.is_set(name))
         if component.rules:
-            self._old_views.update(component.relations, map(states.derivations, component.relations))
-        if not is_sum(component) or not is_plain(component):
-            return
-        (name,) = component.relations
-        total = sum_of(component, lambda read: read, self._sets)
-        state = name
-        if is_readable_as_sum(component, relations):
-            self._definitions[name] = total
-        else:
-            state = states.derivations(name)
-            self._add_state(state, relations[name], is_set=False)
-        self._views[state] = unfold(total, self._definitions, self._sets)
+            self._old_states.update(component.relations, map(states.derivations, component.relations))
 
     def state(self, name: str) -> str:
         """What a relation of the new program is called in plans."""
@@ -201,6 +212,10 @@ class _Planning:
                 self._add_new(component)
                 return Kept(component)
         reason = self._why_rebuilt(component, late, calls_changed=calls_changed)
+        if reason == AGGREGATED and not calls_changed and former is not None and self._is_refolded(component, former):
+            (name,) = component.relations
+            self._add_changed(name, self._statistics.size(name))
+            return Refolded(component, reason)
         if reason is not None:
             self._outcomes.update(dict.fromkeys(component.relations, Outcome.REBUILT))
             return Rebuilt(component, reason)
@@ -212,7 +227,7 @@ class _Planning:
         if component.recursive:
             return "it is recursive"
         if component.aggregated:
-            return "it has aggregates"
+            return AGGREGATED
         if component.windowed:
             return "it has window functions"
         if component.unnested:
@@ -220,6 +235,15 @@ class _Planning:
         if calls_changed:
             return "it calls a function that is another one now"
         return None
+
+    def _is_refolded(self, component: Component, former: Component) -> bool:
+        """Whether the groups of an aggregate are told apart by the same columns as before, of those that it had."""
+        is_folded = former.aggregated and not former.recursive and not former.windowed and not former.unnested
+        return (
+            is_folded
+            and set(component.rules[0].aggregates) == set(former.rules[0].aggregates)
+            and self._has_same_columns(component.relations[0])
+        )
 
     def _is_same(self, component: Component, former: Component) -> bool:
         names = (*component.relations, *component.reads)
@@ -247,7 +271,7 @@ class _Planning:
             total = self._tables.altered[name]
             self._statistics.learn_values(states.after(name), total)
             self._definitions[states.after(name)] = total
-            self._views[states.after(name)] = unfold(total, self._definitions, self._sets)
+            self._folds.add(states.after(name), unfold(total, self._definitions, self._sets))
 
     def _add_changed(self, name: str, rows: float) -> None:
         """A relation that keeps its columns, and of which about so many rows change."""
@@ -256,14 +280,15 @@ class _Planning:
         new, delta = states.after(name), states.change(name)
         self._add_state(new, relation, self._statistics.size(name) + rows, is_set=relation.distinct)
         self._add_state(delta, relation, rows, is_set=False)
-        self._views[new] = _copied(name, relation) + _copied(delta, relation)
+        self._folds.add(new, _copied(name, relation) + _copied(delta, relation))
 
     def _add_new(self, component: Component) -> None:
         """A view as it will be can be read by those above it, and unfolded."""
         if is_sum(component) and is_plain(component) and is_readable_as_sum(component, self._after.relations):
             (name,) = component.relations
             if self._outcomes[name] is not Outcome.SAME:
-                self._definitions[states.after(name)] = sum_of(component, self.state, self._sets)
+                total = self._definitions[states.after(name)] = sum_of(component, self.state, self._sets)
+                self._folds.add(states.after(name), self._unfolded(total))
 
     def _followed(self, component: Component) -> float:
         """How many rows of a view change, about: as large a part as of what it reads."""
@@ -274,14 +299,17 @@ class _Planning:
         return max(1.0, min(1.0, part) * max(map(self._statistics.size, component.relations)))
 
     def _derived(self, component: Component) -> Derived:
+        started = time.thread_time()
         (name,) = component.relations
         relation = self._after.relations[name]
+        self._old.prepare(self._leaves.of_all(component.reads))
         query = sum_of(component, self.state, self._sets)
         former = self._former.get((name,))
         is_change = former is not None and is_sum(former) and self._has_same_columns(name)
-        kept = self._kept_rows(name, former) if former is not None and is_change else None
+        kept = self._kept_rows(name) if is_change else None
         there = float(self._statistics.size(name)) if is_change else 0.0
-        costs = PlanCosts(self.relations, self._statistics, self._lookup, in_place=there)
+        fresh = {states.after(each) for each, out in self._outcomes.items() if out is Outcome.OTHER}
+        costs = PlanCosts(self.relations, self._statistics, self._lookup, there, fresh)
         found = self._cheapest(query, is_plain(component), costs, kept)
         rows = sum(costs.join(each).rows for each, _ in found.plan if each is not kept)
         if is_change:
@@ -293,16 +321,29 @@ class _Planning:
         self._add_new(component)
         keeps_rows = kept is not None and found.plan.terms.get(kept) == 1
         plan = found.plan - SignedUnion({kept: 1}) if kept is not None and keeps_rows else found.plan
-        old_views = frozenset(each for each in found.plan.relations if each in self._old_views)
-        return Derived(component, tuple(plan.rules(states.after(name))), found, keeps_rows, is_change, old_views)
+        old_views = frozenset(each for each in found.plan.relations if each in self._old_states)
+        rules = tuple(plan.weighted_rules(states.after(name)))
+        seconds = time.thread_time() - started
+        return Derived(component, rules, found, keeps_rows, is_change, old_views, seconds)
 
-    def _kept_rows(self, name: str, former: Component) -> Conjunction | None:
+    @property
+    def _changed(self) -> Mapping[str, str]:
+        """The relations that a change leads from, by the name of their state afterwards."""
+        return {states.after(name): name for name, out in self._outcomes.items() if out is Outcome.CHANGED}
+
+    def _unfolded(self, query: SignedUnion) -> SignedUnion:
+        """Over what relations were and how they change."""
+        if query not in self._unfolded_queries:
+            unfolded = unfold(query, self._definitions, self._sets)
+            self._unfolded_queries[query] = telescoped(unfolded, self._changed, self._sets)
+        return self._unfolded_queries[query]
+
+    def _kept_rows(self, name: str) -> Conjunction | None:
         """The plan that a view stays as it was, if plans can read how often its rows were derived."""
-        if not is_plain(former):
+        if not self._old.is_counted(name):
             return None
-        state = name if name in self._views else states.derivations(name)
         terms = _columns(self._before.relations[name])
-        return conjunction(terms, [Atom(state, terms)], self._sets)
+        return conjunction(terms, [Atom(self._old.state(name), terms)], self._sets)
 
     def _cheapest(
         self, query: SignedUnion, is_plain_query: bool, costs: PlanCosts, kept: Conjunction | None
@@ -313,16 +354,16 @@ class _Planning:
         from_scratch = cost(query)
         if not is_plain_query:
             return FoundPlan(query, from_scratch, from_scratch, 0, is_out_of_time=False)
-        changed = {states.after(name): name for name, out in self._outcomes.items() if out is Outcome.CHANGED}
-        others: Sequence[SignedUnion] = [
-            telescoped(query, changed, self._sets),
-            telescoped(unfold(query, self._definitions, self._sets), changed, self._sets),
-        ]
-        if kept is not None and others[-1] == self._views[kept.atoms[0].relation]:
-            # It is what it was, and nothing has to be searched for.
-            return FoundPlan(SignedUnion({kept: 1}), 0.0, from_scratch, 0, is_out_of_time=False)
-        seconds = self._limits.seconds(from_scratch * self._seconds_per_row)
-        return cheapest_plan(query, others, self._views, cost, seconds, self._limits, self._sets)
+        unfolded = self._unfolded(query)
+        others = [telescoped(query, self._changed, self._sets), unfolded]
+        if kept is not None:
+            # What there is and the difference, which is what a fold of the whole view comes to.
+            difference = unfolded - self._old.unfolded(states.relation_of(kept.atoms[0].relation))
+            others.append(SignedUnion({kept: 1}) + difference)
+            if not difference:
+                # It is what it was, and nothing has to be searched for.
+                return FoundPlan(others[-1], 0.0, from_scratch, 0, is_out_of_time=False)
+        return cheapest_plan(query, others, self._folds, cost, self._seconds_per_row, self._limits)
 
 
 def _columns(relation: Relation) -> tuple[Variable, ...]:

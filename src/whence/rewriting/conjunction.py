@@ -6,6 +6,7 @@ dropped; atoms of a bag multiply counts, and stay.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
@@ -14,6 +15,7 @@ from weakref import WeakValueDictionary
 
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable, Wildcard
+from whence.rewriting.literal_matches import symbol
 from whence.rewriting.substitution import names_in
 
 # What stands for each variable in a text that is compared.
@@ -47,6 +49,11 @@ class Conjunction:
         atoms = (literal.atom if isinstance(literal, Negation) else literal for literal in self.body)
         return frozenset(atom.relation for atom in atoms if isinstance(atom, Atom))
 
+    @cached_property
+    def symbols(self) -> Counter[tuple[str, ...]]:
+        """What its literals are, variables aside, and how many of each: a body that holds it has them, too."""
+        return Counter(map(symbol, self.body))
+
     def rule(self, relation: str, sign: int = 1) -> Rule:
         """As a rule of a relation, with `_` for variables that stand in one place."""
         uses: dict[str, int] = {}
@@ -65,6 +72,9 @@ class Conjunction:
 
 
 _KNOWN: WeakValueDictionary[str, Conjunction] = WeakValueDictionary()
+# By their texts with variables numbered as they come: the views of a program are the same from one change to the next.
+_RECENT: dict[str, Conjunction] = {}
+MAX_RECENT = 1 << 13
 
 
 def conjunction(head: Sequence[Term], body: Iterable[Literal], sets: Sets = ()) -> Conjunction | None:
@@ -78,10 +88,17 @@ def conjunction(head: Sequence[Term], body: Iterable[Literal], sets: Sets = ()) 
         is_repeated = decided or (literal in literals and _passes_once(literal, sets))
         if not is_repeated:
             literals.append(literal)
-    key = _canonical(head, literals)
-    known = _KNOWN.get(key)
+    parts = _parts(head, literals)
+    written = parts.as_written()
+    known = _RECENT.get(written)
     if known is None:
-        known = _KNOWN[key] = Conjunction(tuple(head), tuple(literals), key)
+        key = _canonical(parts)
+        known = _KNOWN.get(key)
+        if known is None:
+            known = _KNOWN[key] = Conjunction(tuple(head), tuple(literals), key)
+        if len(_RECENT) >= MAX_RECENT:
+            _RECENT.clear()
+        _RECENT[written] = known
     return known
 
 
@@ -104,6 +121,8 @@ def _decided(literal: Literal) -> bool | None:
 
 def _without_wildcards(head: Sequence[Term], body: Sequence[Literal]) -> list[Literal]:
     """With a variable for every wildcard in a positive atom."""
+    if not any(isinstance(literal, Atom) and any(isinstance(term, Wildcard) for term in literal.terms) for literal in body):
+        return list(body)
     taken = set(names_in(head, body))
     free = (name for name in (f"_{number}" for number in count(1)) if name not in taken)
     return [
@@ -195,9 +214,12 @@ def _test_shape(term: Term) -> _Shape:
     return _Shape((_called("?", (term,)),))
 
 
-def _canonical(head: Sequence[Term], body: Sequence[Literal]) -> str:
+def _parts(head: Sequence[Term], body: Sequence[Literal]) -> _Parts:
     shapes = [_shape(literal) for literal in body]
-    parts = _Parts(_called("", head), [(shape, shape.names) for shape in shapes])
+    return _Parts(_called("", head), [(shape, shape.names) for shape in shapes])
+
+
+def _canonical(parts: _Parts) -> str:
     names = dict.fromkeys((*parts.head.names, *(name for _, found in parts.body for name in sorted(found))), 0)
     return _least(parts, _refined(parts, names))
 
@@ -207,6 +229,15 @@ class _Parts(NamedTuple):
 
     head: _Template
     body: list[tuple[_Shape, set[str]]]
+
+    def as_written(self) -> str:
+        """Literals in the order in which they stand."""
+        names = dict.fromkeys(
+            [*self.head.names, *(name for shape, _ in self.body for part in shape.parts for name in part.names)]
+        )
+        labels = {name: f"${number}" for number, name in enumerate(names)}
+        filled = [f"{shape.symbol}{','.join([part.filled(labels) for part in shape.parts])}" for shape, _ in self.body]
+        return f"{self.head.filled(labels)}:-{';'.join(filled)}"
 
     def text(self, labels: _Labels) -> str:
         return f"{self.head.filled(labels)}:-{';'.join(sorted([shape.filled(labels) for shape, _ in self.body]))}"

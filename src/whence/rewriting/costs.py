@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from whence.model.rules import Comparison, Condition, Literal
 from whence.model.schema import Relation
@@ -20,13 +20,21 @@ class PlanCosts:
     """Remembers what each conjunction costs, since plans share most of theirs."""
 
     def __init__(
-        self, relations: Mapping[str, Relation], statistics: Statistics, lookup: Lookup = as_read, in_place: float = 0.0
+        self,
+        relations: Mapping[str, Relation],
+        statistics: Statistics,
+        lookup: Lookup = as_read,
+        in_place: float = 0.0,
+        fresh: Collection[str] = (),
     ) -> None:
-        """`in_place` is what it costs, in rows, not to change the rows that are there but to write all of them."""
+        """`in_place` is what it costs, in rows, not to change the rows that are there but to write all of them. What is
+        `fresh` has no index that a join could use, so that one has to be made of all its rows.
+        """
         self._relations = relations
         self._statistics = statistics
         self._lookup = lookup
         self._in_place = in_place
+        self._fresh = fresh
         self._known: dict[Conjunction, float] = {}
 
     def of(self, plan: SignedUnion, kept: Conjunction | None = None) -> float:
@@ -39,7 +47,9 @@ class PlanCosts:
         cost = self._known.get(each)
         if cost is None:
             estimate = self.join(each)
-            cost = self._known[each] = estimate.looked_at + WRITTEN_ROW * estimate.rows
+            indexed = sum(self._statistics.size(name) for name in each.relations if name in self._fresh)
+            is_joined = len(each.atoms) > 1
+            cost = self._known[each] = estimate.looked_at + WRITTEN_ROW * estimate.rows + is_joined * indexed
         return cost
 
     def join(self, each: Conjunction) -> JoinCost:

@@ -13,13 +13,12 @@ folded rule less the same rule unfolded, which is zero whatever the tables hold.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from whence.model.rules import Atom, Literal
 from whence.model.terms import Term, Variable
 from whence.rewriting.conjunction import Conjunction, Sets, conjunction
-from whence.rewriting.literal_matches import same_literal, symbol
+from whence.rewriting.literal_matches import same_literal
 from whence.rewriting.signed_union import SignedUnion, one
 from whence.rewriting.substitution import Binding, NotUnifiedError, all_substituted, names_in
 from whence.rewriting.unfold import unfold_atom
@@ -28,28 +27,58 @@ from whence.rewriting.unfold import unfold_atom
 MAX_MATCHES = 64
 
 
+class ViewFolds:
+    """What folds into some views do to a conjunction. Plans share most of their conjunctions, so that it is remembered."""
+
+    def __init__(self, sets: Sets = ()) -> None:
+        self._sets = sets
+        # The parts of views, by one of the relations that each reads: only a body that reads it too can hold one.
+        self._parts: dict[str, list[tuple[str, Conjunction, int, SignedUnion]]] = {}
+        self._known: dict[tuple[Conjunction, str, Conjunction], tuple[SignedUnion, ...]] = {}
+
+    def add(self, view: str, definition: SignedUnion) -> None:
+        """One thing that the view is the sum of; there can be several."""
+        for part, times in definition:
+            if abs(times) == 1 and part.relations:
+                self._parts.setdefault(min(part.relations), []).append((view, part, times, definition))
+
+    def of(self, each: Conjunction) -> Iterator[tuple[str, SignedUnion]]:
+        """Sums that are zero whatever the tables hold, by view: added to the conjunction they fold a body of it."""
+        for relation in each.relations:
+            for view, part, times, definition in self._parts.get(relation, ()):
+                if not part.relations <= each.relations or part.symbols - each.symbols:
+                    continue
+                asked = each, view, part
+                if asked not in self._known:
+                    self._known[asked] = tuple(_replacements(*asked, times, definition, self._sets))
+                yield from ((view, zero) for zero in self._known[asked])
+
+
 def folds(query: SignedUnion, view: str, definition: SignedUnion, sets: Sets = ()) -> Iterator[SignedUnion]:
     """Every sum that one fold makes of the query, each once."""
+    known = ViewFolds(sets)
+    known.add(view, definition)
     seen: set[SignedUnion] = set()
-    for part, times in definition:
-        if abs(times) != 1:
+    for each, coefficient in query:
+        for _, zero in known.of(each):
+            result = query + zero.times(coefficient)
+            if result not in seen:
+                seen.add(result)
+                yield result
+
+
+def _replacements(
+    each: Conjunction, view: str, part: Conjunction, times: int, definition: SignedUnion, sets: Sets
+) -> Iterator[SignedUnion]:
+    """The folded conjunction less the same unfolded, for every place where the part stands."""
+    for folded in _folded(each, part, view, sets):
+        try:
+            unfolded = unfold_atom(folded, _place(folded, view), definition, sets)
+        except NotUnifiedError:
             continue
-        needed = _symbols(part.body)
-        for each, coefficient in query:
-            if needed - _symbols(each.body):
-                continue
-            for folded in _folded(each, part, view, sets):
-                try:
-                    unfolded = unfold_atom(folded, _place(folded, view), definition, sets)
-                except NotUnifiedError:
-                    continue
-                if unfolded.terms.get(each) != times:
-                    # The body occurs in the view more than once, or a set has swallowed a part of it.
-                    continue
-                result = query + (one(folded) - unfolded).times(coefficient * times)
-                if result not in seen:
-                    seen.add(result)
-                    yield result
+        # Otherwise the body occurs in the view more than once, or a set has swallowed a part of it.
+        if unfolded.terms.get(each) == times:
+            yield (one(folded) - unfolded).times(times)
 
 
 def _place(query: Conjunction, view: str) -> int:
@@ -97,7 +126,3 @@ def _matches(part: tuple[Literal, ...], body: tuple[Literal, ...]) -> Iterator[t
             if at not in places:
                 found = same_literal(ordered[number], literal, binding)
                 stack += [(number + 1, places | {at}, bound) for bound in found]
-
-
-def _symbols(body: tuple[Literal, ...]) -> Counter[tuple[str, ...]]:
-    return Counter(map(symbol, body))

@@ -7,24 +7,24 @@ plan so far first. The query itself stays a candidate, so that what is found is 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from heapq import heappop, heappush, nsmallest
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from whence.errors import TypeMismatchError
-from whence.rewriting.conjunction import Sets
-from whence.rewriting.fold import folds
+from whence.rewriting.fold import ViewFolds
 from whence.rewriting.signed_union import SignedUnion
 
-# So many steps are made in any case: from the query, from the query unfolded, and from the best that came of these.
-LEAST_STEPS = 3
+# So many steps are made in any case: from the best of what is known at first, and from the best that came of it.
+LEAST_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
-    """How far a search goes: so many plans are added per step, so many of them per view, so many wait at most.
+    """How far a search goes: so many plans are added per step, so many of them per view, so many wait at most, and it
+    ends after so many steps in a row that found nothing cheaper.
 
     `budget` is the share of the time that the query from scratch would take, by the estimate; but `least_seconds` are
     always allowed. Both are processor time.
@@ -33,13 +33,14 @@ class SearchLimits:
     per_step: int = 8
     per_view: int = 4
     queue: int = 128
+    stale_steps: int = 4
     budget: float = 0.1
     least_seconds: float = 0.002
 
     def __post_init__(self) -> None:
-        for name in ("per_step", "per_view", "queue"):
+        for name in ("per_step", "per_view", "queue", "stale_steps"):
             if not isinstance(getattr(self, name), int) or getattr(self, name) < 1:
-                raise TypeMismatchError(f"{name} is a number of plans, at least 1, not {getattr(self, name)!r}")
+                raise TypeMismatchError(f"{name} is a number, at least 1, not {getattr(self, name)!r}")
         if not self.budget >= 0 or not self.least_seconds >= 0:
             raise TypeMismatchError("budget and least_seconds are not negative")
 
@@ -49,6 +50,10 @@ class SearchLimits:
 
 
 DEFAULT_SEARCH = SearchLimits()
+
+
+# What a plan costs, a number that no other candidate has, and the plan.
+_Candidate: TypeAlias = tuple[float, int, SignedUnion]
 
 
 class FoundPlan(NamedTuple):
@@ -64,17 +69,16 @@ class FoundPlan(NamedTuple):
 def cheapest_plan(
     query: SignedUnion,
     others: Iterable[SignedUnion],
-    views: Mapping[str, SignedUnion],
+    views: ViewFolds,
     cost: Callable[[SignedUnion], float],
-    seconds: float,
+    seconds_per_row: float = 0.0,
     limits: SearchLimits = DEFAULT_SEARCH,
-    sets: Sets = (),
 ) -> FoundPlan:
     """A plan that gives what the query gives. `others` are known to give the same, the unfolded query among them."""
     # Of this thread, so that the search does not end early where others are busy.
     started = time.thread_time()
     numbers = count()
-    pending: list[tuple[float, int, SignedUnion]] = []
+    pending: list[_Candidate] = []
     seen: set[SignedUnion] = set()
 
     def insert(price: float, plan: SignedUnion) -> bool:
@@ -89,23 +93,32 @@ def cheapest_plan(
     for other in others:
         insert(cost(other), other)
     best = pending[0]
+    most = limits.seconds(from_scratch * seconds_per_row)
     steps = 0
     is_late = False
-    while pending and not is_late and best[0] > 0:
-        price, number, plan = heappop(pending)
-        best = min(best, (price, number, plan))
+    improved = 0
+    while pending and best[0] > 0 and steps - improved < limits.stale_steps:
+        # Nor does it look longer for something better than the best plan takes.
+        allowed = min(most, max(limits.least_seconds, best[0] * seconds_per_row))
+        is_late = steps >= LEAST_STEPS and time.thread_time() - started >= allowed
+        if is_late:
+            break
+        _, _, plan = heappop(pending)
         steps += 1
-        found: list[tuple[float, int, SignedUnion]] = []
-        for view, definition in views.items():
-            is_late = steps > LEAST_STEPS and time.thread_time() - started >= seconds
-            if is_late:
+        by_view: dict[str, dict[SignedUnion, _Candidate]] = {}
+        for each, coefficient in plan:
+            if steps > 1 and time.thread_time() - started >= allowed:
                 break
-            made = ((cost(each), next(numbers), each) for each in folds(plan, view, definition, sets))
-            found += nsmallest(limits.per_view, made)
+            for view, zero in views.of(each):
+                made = plan + (zero if coefficient == 1 else zero.times(coefficient))
+                if made not in seen:
+                    by_view.setdefault(view, {})[made] = cost(made), next(numbers), made
+        found = [each for made in by_view.values() for each in nsmallest(limits.per_view, made.values())]
         added = 0
-        for price, _, each in sorted(found):
+        for price, _, each_plan in sorted(found):
             if added >= limits.per_step or len(pending) >= limits.queue:
                 break
-            added += insert(price, each)
-    best = min([best, *pending])
+            added += insert(price, each_plan)
+        if pending and pending[0][0] < best[0]:
+            best, improved = pending[0], steps
     return FoundPlan(best[2], best[0], from_scratch, steps, is_late)

@@ -54,8 +54,15 @@ class SignedUnion:
 
     def rules(self, relation: str) -> list[Rule]:
         """As rules of a relation: those that add before those that take away, each as often as it counts."""
-        ordered = sorted(self.terms.items(), key=lambda item: (item[1] < 0, len(item[0].body), item[0].key))
-        return [each.rule(relation, 1 if times > 0 else -1) for each, times in ordered for _ in range(abs(times))]
+        return [each.rule(relation, 1 if times > 0 else -1) for each, times in self._ordered for _ in range(abs(times))]
+
+    def weighted_rules(self, relation: str) -> list[Rule]:
+        """The same, each once, with how often it counts for its sign."""
+        return [each.rule(relation, times) for each, times in self._ordered]
+
+    @property
+    def _ordered(self) -> list[tuple[Conjunction, int]]:
+        return sorted(self.terms.items(), key=lambda item: (item[1] < 0, len(item[0].body), item[0].key))
 
     def lines(self, relation: str) -> list[str]:
         """As text, a line for each rule."""

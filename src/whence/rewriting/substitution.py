@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TypeAlias
 
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms
@@ -51,8 +52,8 @@ def all_substituted(terms: Iterable[Term], binding: Binding) -> tuple[Term, ...]
 
 def literal_with(literal: Literal, binding: Binding) -> Literal:
     match literal:
-        case Atom(terms=terms):
-            return replace(literal, terms=all_substituted(terms, binding))
+        case Atom(relation=relation, terms=terms):
+            return Atom(relation, all_substituted(terms, binding), span=literal.span)
         case Negation(atom=atom):
             return replace(literal, atom=replace(atom, terms=all_substituted(atom.terms, binding)))
         case Comparison(left=left, right=right):
@@ -77,10 +78,11 @@ def _named(atom: Atom, at: int) -> Atom:
 
 def names_in(terms: Iterable[Term], literals: Iterable[Literal] = ()) -> Iterator[str]:
     """The variables of terms and literals, every occurrence of each."""
-    for term in terms:
-        yield from (variable.name for variable in variables(term))
-    for literal in literals:
-        yield from names_in(literal_terms(literal))
+    for term in chain(terms, *map(literal_terms, literals)):
+        if isinstance(term, Variable):
+            yield term.name
+        elif not isinstance(term, Constant | Wildcard):
+            yield from [variable.name for variable in variables(term)]
 
 
 def fresh_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, Term]:

@@ -28,7 +28,8 @@ def settings(output: Path, told: list[str]) -> Settings:
 
 
 def test_all_experiments_are_there() -> None:
-    assert list(COMMANDS) == [*PAPERS, "growth-inserts", "growth-deletes", "eager", "spark"]
+    adaptation = [f"adaptation-figure{number}" for number in range(5, 13)]
+    assert list(COMMANDS) == [*PAPERS, "growth-inserts", "growth-deletes", "eager", "spark", *adaptation]
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from whence.algebra.deltas import delta_between
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
@@ -18,8 +17,11 @@ from whence.engines.local.planned_views import (
     Holders,
     NotAdaptedError,
     PlannedView,
+    RefoldedView,
     States,
-    derived_steps,
+    is_change,
+    planned_steps,
+    rows_changed,
     take_over,
 )
 from whence.engines.local.propagation import (
@@ -45,7 +47,7 @@ from whence.model.program import Functions, Program
 from whence.model.schema import has_same_values
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
-from whence.rewriting.adaptation import Adaptation
+from whence.rewriting.adaptation import Adaptation, Refolded
 
 if TYPE_CHECKING:
     from whence.engines.local.columns import Columns
@@ -107,12 +109,12 @@ class LocalEngine:
     def _define(
         self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation | None = None
     ) -> Mapping[str, Delta]:
-        derived = derived_steps(adaptation)
+        planned_for = planned_steps(adaptation)
         change = difference(self._analysis, self._functions, analysis, functions)
         if adaptation is not None:
             change = change.going_on(adaptation.kept)
         # Views that change, and whose rows others go on reading where they are.
-        taken_over = {name for names, step in derived.items() for name in names if step.is_change}
+        taken_over = {name for names, step in planned_for.items() for name in names if is_change(step)}
         stores, choices = dict(self._stores), dict(self._choices)
         of_relation, forests = dict(self._of_relation), dict(self._forests)
         if change.gone:
@@ -136,7 +138,7 @@ class LocalEngine:
             compiled = {name for relations in forests for name in relations}
             choice = choose(self._maintenance, *parts, compiled, self._strategies, columns)
             if not taken_over.isdisjoint(names):
-                take_over(choice.maintainer, self._of_relation[names[0]].maintainer)
+                take_over(choice.maintainer, self._of_relation[names[0]].maintainer, planned_for[names])
             choices[names] = choice
             of_relation.update(dict.fromkeys(names, choice))
             if isinstance(choice.maintainer, ProofForest):
@@ -149,7 +151,7 @@ class LocalEngine:
         views = [
             MaintainedView(names, component.reads, choices[names].maintainer)
             for names, component in fresh.items()
-            if names not in derived
+            if names not in planned_for
         ]
         if adaptation is None:
             deltas, works, touched = self._run(kept, update)
@@ -158,10 +160,13 @@ class LocalEngine:
                 self._holders(self._stores, self._of_relation, self._columns),
                 self._holders(stores, of_relation, columns),
             )
-            planned = {
-                names: PlannedView(choices[names].maintainer, step, adaptation, functions, contents)
-                for names, step in derived.items()
-            }
+            planned: dict[tuple[str, ...], PlannedView | RefoldedView] = {}
+            for names, step in planned_for.items():
+                maintainer = choices[names].maintainer
+                if isinstance(step, Refolded):
+                    planned[names] = RefoldedView(maintainer, self._of_relation[names[0]].maintainer, step)
+                else:
+                    planned[names] = PlannedView(maintainer, step, adaptation, functions, contents)
             going_on = Propagation().extended(
                 _maintained(analysis, choices, planned, {view.relations for view in views})
             )
@@ -186,7 +191,7 @@ class LocalEngine:
             maintainer.settle()
         # Views that are only defined differently have changed by the difference, as seen from outside.
         replaced = {
-            name: self._of_relation[name].maintainer.counts(name)
+            name: rows_changed(name, self._of_relation[name].maintainer, of_relation[name].maintainer)
             for names in fresh
             for name in names
             if name in self._of_relation
@@ -199,7 +204,7 @@ class LocalEngine:
         self._forests, self._works, self._columns = forests, works, columns
         self._is_for_now = any(choice.is_for_now for choice in choices.values())
         self._dead = dead_tuples(works, forests)
-        return {**deltas, **{name: delta_between(old, self.counts(name)) for name, old in replaced.items()}}
+        return {**deltas, **replaced}
 
     def apply(self, update: Update) -> Mapping[str, Delta]:
         self._expect(update)
@@ -369,7 +374,7 @@ class LocalEngine:
 def _maintained(
     analysis: Analysis,
     choices: Mapping[tuple[str, ...], Choice],
-    planned: Mapping[tuple[str, ...], PlannedView] = MappingProxyType({}),
+    planned: Mapping[tuple[str, ...], PlannedView | RefoldedView] = MappingProxyType({}),
     later: Collection[tuple[str, ...]] = (),
 ) -> Iterator[MaintainedView]:
     """The views of a program in order, with plans for some and without those that come later."""

@@ -7,17 +7,17 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whence.algebra.deltas import added
+from whence.algebra.deltas import added, delta_between
 from whence.analysis.typed_rules import typed_rule
 from whence.columns import NotInColumnsError
 from whence.incremental.counting.counting import Counting
-from whence.incremental.maintainer import DerivesRows, KeepsStore, Maintainer
+from whence.incremental.maintainer import DerivesRows, FoldsAgain, KeepsStore, Maintainer
 from whence.incremental.store import Store
 from whence.model.program import Functions
 from whence.model.types import Row
 from whence.model.updates import Delta
 from whence.rewriting import states
-from whence.rewriting.adaptation import Adaptation, Derived
+from whence.rewriting.adaptation import Adaptation, Derived, Refolded
 
 if TYPE_CHECKING:
     from whence.incremental.columnar.store import ColumnStore
@@ -143,13 +143,67 @@ class PlannedView(Maintainer):
         return self._maintainer.counts(relation)
 
 
-def take_over(maintainer: Maintainer, former: Maintainer) -> None:
+class RefoldedView(Maintainer):
+    """A view with aggregates in the step to another definition: all its groups come again, and the difference is what
+    others see.
+    """
+
+    def __init__(self, maintainer: Maintainer, former: Maintainer, step: Refolded) -> None:
+        self._maintainer, self._former = maintainer, former
+        (self._name,) = step.component.relations
+        self.reads = step.component.reads
+
+    def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        maintainer = self._maintainer
+        if isinstance(maintainer, FoldsAgain):
+            return maintainer.fold_again(deltas)
+        # Row by row: over what was there, and then after what changes.
+        built = maintainer.build().get(self._name, {})
+        maintainer.settle()
+        followed = maintainer.apply(deltas).get(self._name, {})
+        delta = delta_between(self._former.counts(self._name), added(built, followed))
+        return {self._name: delta} if delta else {}
+
+    def build(self) -> Mapping[str, Delta]:
+        return self._maintainer.build()
+
+    def settle(self) -> None:
+        self._maintainer.settle()
+
+    def undo(self) -> None:
+        self._maintainer.undo()
+
+    def counts(self, relation: str) -> Mapping[Row, int]:
+        return self._maintainer.counts(relation)
+
+
+def take_over(maintainer: Maintainer, former: Maintainer, step: Derived | Refolded) -> None:
     """Go on with the rows of another maintainer of the same kind; raises NotAdaptedError where that cannot be."""
+    if isinstance(step, Refolded) and type(maintainer) is type(former) and not isinstance(maintainer, FoldsAgain):
+        # Its readers have rows of their own.
+        return
     if not isinstance(maintainer, DerivesRows) or not maintainer.take_over(former):
         raise NotAdaptedError
 
 
-def derived_steps(adaptation: Adaptation | None) -> dict[tuple[str, ...], Derived]:
-    """By the relations of their components."""
+def rows_changed(relation: str, before: Maintainer, after: Maintainer) -> Delta:
+    """What leads from the rows of one maintainer to those of another, which has the same columns."""
+    if isinstance(before, KeepsStore) and isinstance(after, KeepsStore):
+        from whence.incremental.columnar.store import ColumnStore, difference
+
+        old, new = before.own_store(), after.own_store()
+        is_in_columns = isinstance(old, ColumnStore) and isinstance(new, ColumnStore)
+        if is_in_columns and old.table.encodings == new.table.encodings:
+            return difference(old.table, new.table)
+    return delta_between(before.counts(relation), after.counts(relation))
+
+
+def planned_steps(adaptation: Adaptation | None) -> dict[tuple[str, ...], Derived | Refolded]:
+    """Of views that are computed while changes go through the others, by the relations of their components."""
     steps = () if adaptation is None else adaptation.steps
-    return {step.component.relations: step for step in steps if isinstance(step, Derived)}
+    return {step.component.relations: step for step in steps if isinstance(step, Derived | Refolded)}
+
+
+def is_change(step: Derived | Refolded) -> bool:
+    """Whether its view has the columns that it had, so that it changes."""
+    return isinstance(step, Refolded) or step.is_change

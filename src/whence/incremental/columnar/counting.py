@@ -21,12 +21,14 @@ from whence.columns.rows import TableRows
 from whence.columns.table import ColumnTable
 from whence.incremental.columnar.pipeline import ONE, ReadsAfter, VectorPlan, VectorTerms
 from whence.incremental.columnar.store import ColumnStore, ViewStore
+from whence.incremental.columnar.table_copy import table_copy
 from whence.incremental.columnar.views import ColumnGroups, ColumnTally, ColumnView, Take, head_terms
 from whence.incremental.maintainer import Maintainer
 from whence.incremental.plan import relation_of
 from whence.incremental.planner import make_delta_plan, make_plan
 from whence.incremental.store import Store, StoreStatistics
 from whence.model.program import Functions
+from whence.model.rules import Atom
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -71,8 +73,9 @@ class ColumnRule:
         self._statistics = StoreStatistics(stores)
         self._reads = {at: name for at, literal in enumerate(rule.rule.body) if (name := relation_of(literal))}
         self._prepared: dict[int | None, _Prepared] = {}
-        # What cannot be done is to be known before anything is built.
-        for trigger in (None, *(self._reads if is_followed else ())):
+        # What cannot be done is to be known before anything is built. Where a rule only joins, any order of it can be.
+        is_join = all(isinstance(literal, Atom) for literal in rule.rule.body)
+        for trigger in (None, *(self._reads if is_followed and not is_join else ())):
             self._plan_for(trigger)
 
     def build(self, is_after: Callable[[str], bool] = lambda _: False) -> None:
@@ -135,6 +138,7 @@ class ColumnCounting(Maintainer):
         """Raises NotInColumnsError for rules that have to be followed otherwise."""
         (self._name,) = component.relations
         self._functions, self._encodings = functions, encodings
+        self._typed = component.typed
         self.has_recomputed = False
         relation = relations[self._name]
         self._stores = {name: stores[name] for name in component.reads}
@@ -153,10 +157,14 @@ class ColumnCounting(Maintainer):
         return isinstance(self.view, ColumnTally)
 
     def take_over(self, former: Maintainer) -> bool:
-        view = self.view
-        if not isinstance(view, ColumnTally) or not isinstance(former, ColumnCounting) or not former.is_counted:
+        if not isinstance(former, ColumnCounting):
             return False
-        view.table = former.view.table
+        view, other = self.view, former.view
+        if isinstance(view, ColumnGroups) and isinstance(other, ColumnGroups):
+            return view.take_over(other)
+        if not isinstance(view, ColumnTally) or not isinstance(other, ColumnTally):
+            return False
+        view.table = other.table
         return True
 
     def derive(
@@ -167,6 +175,10 @@ class ColumnCounting(Maintainer):
         *,
         keeps_rows: bool,
     ) -> Mapping[str, Delta]:
+        rules = tuple(rules)
+        copied = None if keeps_rows else self._copied(rules, stores, is_after)
+        if copied is not None:
+            return {self._name: copied} if copied else {}
         (self.view.begin if keeps_rows else self.view.restart)()
         for rule in rules:
             made = ColumnRule(rule, 0, self._functions, stores, self.view, self._encodings, is_followed=False)
@@ -174,10 +186,23 @@ class ColumnCounting(Maintainer):
         delta = self.view.change()
         return {self._name: delta} if delta else {}
 
+    def _copied(
+        self, rules: Sequence[TypedRule], stores: Mapping[str, ColumnStore], is_after: Callable[[str], bool]
+    ) -> ColumnDelta | None:
+        table = self.view.table
+        copy = table_copy(rules, stores, table) if self.is_counted else None
+        if copy is None:
+            return None
+        source = stores[copy.relation].table
+        return table.stage_copy(source, copy.terms, copy.times, is_after=is_after(copy.relation))
+
     def own_store(self) -> Store:
         return ViewStore(self.view.table)
 
     def build(self) -> Mapping[str, Delta]:
+        copied = self._copied(self._typed, self._stores, lambda _: False)
+        if copied is not None:
+            return {self._name: copied}
         self.view.begin()
         for rule in self._rules:
             rule.build()
@@ -187,15 +212,27 @@ class ColumnCounting(Maintainer):
         staged = {name: self._stores[name].stage(delta) for name, delta in deltas.items() if delta}
         self.has_recomputed = self._is_cheaper_again(staged)
         if self.has_recomputed:
-            self.view.restart()
-            for rule in self._rules:
-                rule.build(lambda _: True)
+            self._compute_again()
         else:
             self.view.begin()
             for rule in self._rules:
                 rule.apply(staged)
         delta = self.view.change()
         return {self._name: delta} if delta else {}
+
+    def fold_again(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        for name, delta in deltas.items():
+            if delta and name in self._stores:
+                self._stores[name].stage(delta)
+        self._compute_again()
+        delta = self.view.change()
+        return {self._name: delta} if delta else {}
+
+    def _compute_again(self) -> None:
+        """Over what is staged in the tables below."""
+        self.view.restart()
+        for rule in self._rules:
+            rule.build(lambda _: True)
 
     def _is_cheaper_again(self, staged: Mapping[str, ColumnDelta]) -> bool:
         """Whether more rows change than would have to be read, those of the view included."""

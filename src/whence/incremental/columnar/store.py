@@ -245,6 +245,15 @@ def column_table_store(relation: Relation, encodings: Encodings) -> ColumnStore:
     return KeyedColumnStore(table, positions) if positions else ColumnStore(table)
 
 
+def difference(before: ColumnTable, after: ColumnTable) -> ColumnDelta:
+    """What leads from the rows of one table to those of another with the same columns."""
+    tables = [(table, table.live()) for table in (before, after)]
+    words = [as_words(table.columns(rows), len(rows)) for table, rows in tables]
+    gone, come = (table.counts(rows) for table, rows in tables)
+    together = ColumnTable(after.encodings, is_set=False)
+    return together.stage(np.concatenate(words, axis=1), np.concatenate([-gone, come]))
+
+
 def mirror(relation: Relation, store: Store, encodings: Encodings) -> ColumnStore:
     """A second store for a relation that is kept row by row, for readers of columns."""
     made = ColumnStore(ColumnTable(encodings.of_relation(relation), is_set=relation.distinct))

@@ -64,6 +64,7 @@ class ColumnTally:
         self._relation = relation
         self.table = ColumnTable(encodings.of_relation(relation), is_set=relation.distinct)
         self._taken: list[tuple[list[Array], Array]] = []
+        self._is_again = False
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:  # noqa: ARG002 - groups need the number
         columns = [
@@ -74,28 +75,28 @@ class ColumnTally:
         sign = rule.rule.sign
 
         def take(batch: Batch) -> None:
-            weights = batch.weights if sign > 0 else -batch.weights
+            weights = batch.weights if sign == 1 else sign * batch.weights
             self._taken.append(([column(batch) for column in columns], weights))
 
         return take
 
     def begin(self) -> None:
-        self._taken = []
+        self._taken, self._is_again = [], False
 
     def restart(self) -> None:
-        rows = self.table.counted()
-        self._taken = [(self.table.columns(rows), -self.table.multiplicities(rows))]
+        self._taken, self._is_again = [], self.table.size > 0
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
-        words = [as_words(columns, len(weights)) for columns, weights in taken]
-        if len(taken) == 1:
-            return self.table.stage(words[0], taken[0][1])
         weights = [each for _, each in taken]
-        return self.table.stage(
-            np.concatenate(words, axis=1) if taken else np.empty((self.table.width, 0), INTEGER),
-            np.concatenate(weights) if taken else np.empty(0, INTEGER),
-        )
+        words = np.empty((self.table.width, sum(map(len, weights))), INTEGER)
+        start = 0
+        for columns, each in taken:
+            for at, column in enumerate(columns):
+                words[at, start : start + len(each)] = column if column.dtype is INTEGER else column.view(INTEGER)
+            start += len(each)
+        stage = self.table.stage_again if self._is_again else self.table.stage
+        return stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
 
     def settle(self) -> None:
         self.table.settle()
@@ -103,7 +104,7 @@ class ColumnTally:
             self.table.pack()
 
     def undo(self) -> None:
-        self._taken = []
+        self._taken, self._is_again = [], False
         self.table.drop()
 
 
@@ -137,6 +138,15 @@ class ColumnGroups:
         # What groups were when the change touched them first, so that it can be taken back.
         self._touched: list[tuple[Bound, list[list[Array]]]] = []
         self._settling: tuple[Array, Array] | None = None
+        # Whether the rows in the table are those of another one, and all groups are still to come.
+        self._is_taken_over = False
+
+    def take_over(self, former: ColumnGroups) -> bool:
+        """Go on with the table of another one; answers whether it has its groups by the same columns."""
+        if self._plain != former._plain or self.table.encodings != former.table.encodings:
+            return False
+        self.table, self._is_taken_over = former.table, True
+        return True
 
     @property
     def _state(self) -> Array:
@@ -184,14 +194,26 @@ class ColumnGroups:
         for at, each in self._folds.items():
             found = kept[:, BINDINGS] if each is None else each.results(kept, groups)
             words[at] = found if found.dtype is INTEGER else found.view(INTEGER)
-        delta, after = self.table.stage_replacement(before, has_row, words)
+        if self._is_taken_over:
+            delta, after = self._stage_all(has_row, words)
+        else:
+            delta, after = self.table.stage_replacement(before, has_row, words)
         self._settling = groups, after
         return delta
+
+    def _stage_all(self, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
+        """The rows of all groups take the place of those that are there."""
+        coming = np.ascontiguousarray(words[:, has_row])
+        delta = self.table.stage_again(coming, np.ones(coming.shape[1], INTEGER))
+        after = np.full(len(has_row), NOTHING, INTEGER)
+        after[has_row] = self.table.find(coming)
+        return delta, after
 
     def settle(self) -> None:
         if self._settling is not None:
             groups, after = self._settling
             self._state[groups, ROW] = after
+            self._is_taken_over = False
         for fold in self._kept:
             fold.settle()
         self._touched, self._settling = [], None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, repeat
-from operator import add, itemgetter, mul, neg
+from operator import add, itemgetter, mul
 from typing import Any, TypeAlias, TypeVar, cast
 
 from whence.functions.evaluate import compile_typed
@@ -230,13 +230,13 @@ class BindingColumns:
             factors.append(_in_bundles(layout.weight))
         factors += map(_in_bindings, counts)
         if not factors:
-            return None if sign > 0 else lambda opened: repeat(-1, len(opened.entries))
-        if len(factors) == 1 and sign > 0:
+            return None if sign == 1 else lambda opened: repeat(sign, len(opened.entries))
+        if len(factors) == 1 and sign == 1:
             return factors[0]
 
         def weigh(opened: OpenedBatch) -> Iterable[int]:
             product = reduce(lambda left, right: map(mul, left, right), [factor(opened) for factor in factors])
-            return product if sign > 0 else map(neg, product)
+            return product if sign == 1 else map(sign.__mul__, product)
 
         return weigh
 

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from whence.errors import UnknownNameError, UnsupportedError, did_you_mean
 from whence.lab.experiments.catalog import FIGURES, links_of
+from whence.lab.experiments.definition_figures import DEFINITION_FIGURES
 from whence.lab.experiments.figure import Figure, Settings
 from whence.lab.experiments.pictures import draw
 from whence.lab.experiments.runner import run_curve, run_figure, write_csv
@@ -69,6 +70,7 @@ COMMANDS: Mapping[str, Command] = {
     **{name: partial(make_figure, figure) for name, figure in FIGURES.items()},
     "eager": wait_for_eager,
     "spark": compare_with_spark,
+    **DEFINITION_FIGURES,
 }
 
 

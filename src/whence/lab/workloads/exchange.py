@@ -7,7 +7,7 @@ of one to four rules with one to five atoms, over 16 sources.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, TypeAlias
@@ -59,11 +59,37 @@ class Exchange:
         chosen = self.views if names is None else names
         return "\n".join(_mapping(name, rule) for name in chosen for rule in self.views[name])
 
+    def apart(self, names: Collection[str]) -> Exchange:
+        """With these views under other names, beside those that are there."""
+
+        def renamed(rule: MappingRule) -> MappingRule:
+            body = [
+                BodyAtom(apart_name(atom.relation), atom.terms) if atom.relation in names else atom
+                for atom in rule.body
+            ]
+            return replace(rule, body=tuple(body))
+
+        views = {
+            apart_name(name) if name in names else name: tuple(map(renamed, rules))
+            for name, rules in self.views.items()
+        }
+        return replace(self, views=views)
+
     def tables(self) -> str:
         return ";\n".join(
             f"CREATE TABLE {name}({', '.join(f'{each} BIGINT NOT NULL' for each in attributes)})"
             for name, attributes in self.sources.items()
         )
+
+
+def is_view(name: str) -> bool:
+    """Whether it is a view of the workload, and no source that was changed."""
+    return name.startswith("p")
+
+
+def apart_name(view: str) -> str:
+    """What a view is called that is computed beside the one that is there."""
+    return f"{view}_apart"
 
 
 def _mapping(name: str, rule: MappingRule) -> str:
@@ -139,7 +165,7 @@ def _redone(program: Exchange, terms: Callable[[tuple[str, ...]], tuple[str, ...
     views = {
         # What was changed before stays a view over the source itself.
         view: tuple(replace(rule, body=tuple(map(renamed, rule.body))) for rule in rules)
-        if view.startswith("p")
+        if is_view(view)
         else rules
         for view, rules in program.views.items()
     }
@@ -150,7 +176,7 @@ def _reads(program: Exchange, source: str) -> list[str]:
     return [
         view
         for view, rules in program.views.items()
-        if view.startswith("p") and any(atom.relation == source for rule in rules for atom in rule.body)
+        if is_view(view) and any(atom.relation == source for rule in rules for atom in rule.body)
     ]
 
 
@@ -193,7 +219,7 @@ def move_column(program: Exchange, random: Random) -> Exchange:
 def _edited(
     program: Exchange, random: Random, edit: Callable[[tuple[MappingRule, ...]], tuple[MappingRule, ...] | None]
 ) -> Exchange | None:
-    names = [name for name in program.views if name.startswith("p")]
+    names = [name for name in program.views if is_view(name)]
     random.shuffle(names)
     for name in names:
         rules = edit(program.views[name])

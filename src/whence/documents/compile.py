@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from whence.algebra.kleene import Truth
 from whence.documents.conditions import TEXT_STEP, Branch, Context
-from whence.documents.places import Place, Rules, Tables, closed
+from whence.documents.places import Place, Rules, closed
 from whence.documents.xpath.syntax import PathExpression
 
 
@@ -112,14 +111,14 @@ class MainPath:
         return [*body, *above] if selected is not None else body
 
 
-def compile_query(name: str, document: str, path: PathExpression, number: Callable[[str], int]) -> Compiled:
+def compile_query(name: str, document: str, path: PathExpression) -> Compiled:
     """Views for a query whose answers are nodes.
 
     `NAME(node, path)` are the answers, `NAME_value(node, value)` their texts, and `NAME_possible(node, path, stream)`
     what may still come: nodes with an empty stream, and nodes of streams with their names.
     """
-    context = Context(Rules(name), document, number)
-    names, rules, tables = Names(name), context.rules, Tables(document)
+    context = Context(Rules(name), document)
+    names, rules = Names(name), context.rules
     main = MainPath(context, path)
     for relation, mode in ((name, Truth.TRUE), (names.candidate, Truth.MAYBE)):
         body, sources = main.selected(mode)
@@ -130,7 +129,7 @@ def compile_query(name: str, document: str, path: PathExpression, number: Callab
     rules.add(f"{names.possible}(s, x, f)", f"{names.source}(s, x, f)")
     if path.steps[-1].kind == "element":
         text = main.end.step(TEXT_STEP)
-        rules.add(f"{names.value}(n, v)", f"{tables.text}(_, n, z, v, _)", *text.at("z"), f"{name}(n, _)")
+        rules.add(f"{names.value}(n, v)", f"{text.nodes()}(_, n, _, v, _)", f"{name}(n, _)")
     else:
-        rules.add(f"{names.value}(n, v)", f"{tables.text}(n, _, _, v, _)", f"{name}(n, _)")
+        rules.add(f"{names.value}(n, v)", f"{main.end.nodes()}(n, _, _, v, _)", f"{name}(n, _)")
     return Compiled(context, main)

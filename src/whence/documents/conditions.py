@@ -7,7 +7,7 @@ is followed in both as any change of rows is. In the second, a stream holds the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from whence.algebra.kleene import Truth
@@ -24,11 +24,11 @@ ROOT_NODE = "0"
 class Opening:
     """What a stream would have to bring: these steps, the first of them below the stream's parent.
 
-    `number` stands for it in the document's table of what streams can bring.
+    `name` stands for it in the document's table of what streams can bring.
     """
 
     document: str
-    number: int
+    name: str
     steps: tuple[Step, ...]
     test: Comparison | None = None
 
@@ -39,11 +39,11 @@ class Context:
 
     rules: Rules
     document: str
-    number: Callable[[str], int]
-    """The next number of an opening in a document."""
-
     openings: list[Opening] = field(default_factory=list)
     roots: dict[str, Place] = field(default_factory=dict)
+    asked: int = 0
+    """How many openings there have been."""
+
     known: dict[tuple[object, ...], str] = field(default_factory=dict)
     """Relations that have their rules already."""
 
@@ -54,9 +54,10 @@ class Context:
 
     def opening(self, tables: Tables, steps: Sequence[Step], test: Comparison | None = None) -> str:
         """The literal that a stream `f` of label `l` can bring the steps."""
-        number = self.number(tables.document)
-        self.openings.append(Opening(tables.document, number, tuple(steps), test))
-        return f"{tables.brings}({number}, f, l)"
+        self.asked += 1
+        name = f"{self.rules.name} {self.asked}"
+        self.openings.append(Opening(tables.document, name, tuple(steps), test))
+        return f'{tables.brings}("{name}", f, l)'
 
 
 @dataclass(frozen=True)
@@ -105,14 +106,12 @@ class Branch:
 
     def nodes(self, node: str, parent: str, mode: Truth) -> list[str]:
         """Literals: `node` below `parent` matches the first step, its predicates included."""
-        tables = self.place.tables
         if self.step.kind == "element":
             return [
-                f"{tables.element}({node}, {parent}, x)",
-                *self.here.at("x"),
+                f"{self.here.nodes()}({node}, {parent}, x)",
                 *conditions(self.context, self.here, self.step.predicates, node, mode),
             ]
-        return [f"{tables.text}({node}, {parent}, x, v, k)", *self.here.at("x"), *value_test(self.test)]
+        return [f"{self.here.nodes()}({node}, {parent}, x, v, k)", *value_test(self.test)]
 
 
 def value_test(test: Comparison | None) -> list[str]:
@@ -247,7 +246,7 @@ def either(context: Context, place: Place, parts: Sequence[Expression], mode: Tr
     name = context.known[key] = context.rules.fresh("either")
     for part in parts:
         body = conditions(context, place, (part,), "n", mode)
-        context.rules.add(f"{name}(n)", f"{place.tables.element}(n, _, x)", *place.at("x"), *body)
+        context.rules.add(f"{name}(n)", f"{place.nodes()}(n, _, _)", *body)
     return name
 
 

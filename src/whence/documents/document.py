@@ -6,7 +6,6 @@ import re
 import threading
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from whence.database.connect import connect
 from whence.database.database import Database
@@ -17,6 +16,18 @@ from whence.documents.needed import Needs
 from whence.documents.nodes import ANYTHING, Arrival, Path, Paths, StreamNode
 from whence.documents.places import Tables
 from whence.documents.query import Node, Query
+from whence.documents.registry import (
+    ENDS,
+    PROPERTIES,
+    QUERIES,
+    limits_text,
+    read_limits,
+    read_schema,
+    registry_of,
+    schema_text,
+)
+from whence.documents.restoration import fill, restore
+from whence.documents.routes import Route
 from whence.documents.satisfiable import Source, can_bring
 from whence.documents.schema import UNTYPED, Schema
 from whence.documents.subtree import rows_below
@@ -36,10 +47,6 @@ from whence.model.updates import Commit
 Format = Literal["xml", "json"]
 Keep = Literal["all", "needed"]
 _NAME = re.compile(r"[^\W\d]\w*")
-
-# The documents of each database, by name: queries may join several. Neither is held here, since a document holds its
-# database.
-_DOCUMENTS: WeakKeyDictionary[Database, WeakValueDictionary[str, Document]] = WeakKeyDictionary()
 
 
 class Document:
@@ -73,8 +80,9 @@ class Document:
         self._ended: set[str] = set()
         self._sources: set[tuple[str, str]] = set()
         self._is_dropping = False
-        if self.database.catalog().find(self.tables.element) is not None:
-            raise DuplicateNameError(f"there is a document {name!r} already", hint="give this one another name=")
+        self._routes: dict[str, Route] = {}
+        self.paths.tables = self._tables_of
+        self.registry = registry_of(self.database)
 
     @classmethod
     def xml(
@@ -98,6 +106,34 @@ class Document:
         return document
 
     @classmethod
+    def reopen(cls, name: str = "document", *, database: Database) -> Document:
+        """A document that was opened in this database before, with its queries: `document.queries` has them by name.
+
+        Joins read several documents, so that all documents of the database are there again after this.
+        """
+        registry = registry_of(database)
+        fresh: list[Document] = []
+        for stored, properties in registry.properties().items():
+            if stored not in registry.documents:
+                schema, limits = read_schema(properties["schema"]), read_limits(properties["limits"])
+                form: Format = "xml" if properties["form"] == "xml" else "json"
+                keep: Keep = "all" if properties["keep"] == "all" else "needed"
+                registry.documents[stored] = document = cls(form, stored, database, keep, schema, limits)
+                restore(document, properties)
+                fresh.append(document)
+        for owner, query, text in registry.queries():
+            document = registry.documents[owner]
+            if document in fresh:
+                document.queries[query] = Query(document, text["xpath"], query, text["select"], text["where"])
+                document.queries[query].restore()
+        if name not in registry.documents:
+            raise UnknownNameError(
+                f"there is no document {name!r} in this database",
+                hint=did_you_mean(name, registry.documents) or "Document.xml and Document.json make one",
+            )
+        return registry.documents[name]
+
+    @classmethod
     def json(
         cls,
         text: str | bytes,
@@ -119,11 +155,19 @@ class Document:
 
     def open(self, text: str | bytes) -> None:
         """Read what there is at the beginning."""
+        if self.database.catalog().find(self.tables.element) is not None:
+            raise DuplicateNameError(
+                f"there is a document {self.name!r} already",
+                hint="give this one another name=, or find it with Document.reopen",
+            )
         reader = self.reader(self.arrival())
         reader.document(_text(text))
+        self.registry.declare()
         self.database.rules(self.tables.declarations(), name=self.name)
-        self.commit(reader.arrival)
-        _DOCUMENTS.setdefault(self.database, WeakValueDictionary())[self.name] = self
+        schema, limits = schema_text(self._schema), limits_text(self._limits)
+        properties = {"form": self.form, "keep": self._keep, "schema": schema, "limits": limits}
+        self.commit(reader.arrival, also={PROPERTIES: [(self.name, *each) for each in properties.items()]})
+        self.registry.documents[self.name] = self
 
     @property
     def size(self) -> int:
@@ -167,10 +211,13 @@ class Document:
         """The stream brings nothing more. What only it could have brought will never come."""
         with self._lock:
             places = self._open_stream(stream)
-            commit = self.database.delete(self.tables.stream, [place.row() for place in places])
+            with self.database.batch() as batch:
+                batch.delete(self.tables.stream, [place.row() for place in places])
+                batch.insert(ENDS, [(self.name, stream, False)])
             self._streams.pop(stream, None)
             self._ended.add(stream)
-            return commit
+            assert batch.commit is not None
+            return batch.commit
 
     def query(
         self,
@@ -182,16 +229,24 @@ class Document:
     ) -> Query:
         """Ask for nodes, now and as more arrives. `name` is that of the relation that the answers are.
 
+        A query that was asked before, by this name and text, is that one.
+
         With `select` answers are tuples: {"paid": "payment/@at"} has columns by their names, as paths below the node.
         `where` compares them: "sent <= paid + 4 and number = order".
         """
         with self._lock:
-            self._check_kept()
             chosen = name if name is not None else f"{self.name}_query{len(self.queries) + 1}"
             if not _NAME.fullmatch(chosen):
                 raise TypeMismatchError(f"a query's name is a word, not {chosen!r}")
             query = Query(self, xpath, chosen, select, where)
+            known = self.queries.get(chosen)
+            if known is not None and known.text() == query.text():
+                return known
+            self._check_kept()
+            if self.database.catalog().find(chosen) is not None:
+                raise DuplicateNameError(f"there is a relation {chosen!r} already", hint="give the query another name=")
             query.define()
+            self.database.insert(QUERIES, [self.registry.query_row(self.name, chosen, query.text())])
             self.queries[chosen] = query
             return query
 
@@ -229,11 +284,11 @@ class Document:
             except DataError:
                 self.paths.forget_fresh()
                 raise
-        gone: dict[str, list[Any]] = {
-            self.tables.element: elements,
-            self.tables.text: texts,
-            self.tables.stream: [s.row() for s in streams],
-        }
+        gone: dict[str, list[Any]] = {self.tables.stream: [each.row() for each in streams]}
+        for table, rows in ((self.tables.element, elements), (self.tables.text, texts)):
+            for row in rows:
+                for each in (table, *self.paths.all[int(str(row[2]))].tables):
+                    gone.setdefault(each, []).append(row)
         commit = self.commit(arrival, gone)
         self.forget(streams)
         return commit
@@ -250,6 +305,7 @@ class Document:
             with self.database.batch() as batch:
                 for stream in closed:
                     batch.delete(self.tables.stream, [place.row() for place in self._streams[stream].values()])
+                batch.insert(ENDS, [(self.name, stream, True) for stream in closed])
             for stream in closed:
                 del self._streams[stream]
                 self._closed.add(stream)
@@ -262,29 +318,47 @@ class Document:
         that is not among them is useful, or it would take too long to tell that it is not.
         """
         with self._lock:
-            siblings = _DOCUMENTS[self.database]
-            queries = [query for each in siblings.values() for query in each.queries.values()]
+            queries = [query for each in self.registry.documents.values() for query in each.queries.values()]
             return useless_streams(self, queries)
 
     def sibling(self, name: str) -> Document | None:
         """Another document of the same database, or this one."""
-        return _DOCUMENTS[self.database].get(name)
+        return self.registry.documents.get(name)
 
-    def next_opening(self) -> int:
-        """A number for the next thing that a query asks of this document's streams."""
-        return len(self.openings) + 1
+    def owner(self, relation: str) -> Document | None:
+        """The document of this database that keeps its nodes in a table."""
+        for each in self.registry.documents.values():
+            if relation in (each.tables.element, each.tables.text) or relation in each._routes:
+                return each
+        return None
 
-    def register(self, openings: Iterable[Opening]) -> list[tuple[int, str, str]]:
+    def add_routes(self, routes: Iterable[Route]) -> None:
+        """Tables that queries read: they get the nodes that are there, and those that come."""
+        fresh = {route.table: route for route in routes if route.table not in self._routes}
+        if not fresh:
+            return
+        self._routes |= fresh
+        for path in self.paths.all[1:]:
+            path.tables = self._tables_of(path)
+        new = [route for route in fresh.values() if self.database.catalog().find(route.table) is None]
+        if new:
+            self.database.rules("\n".join(route.declaration() for route in new), name=self.name)
+            fill(self, new)
+
+    def _tables_of(self, path: Path) -> tuple[str, ...]:
+        return tuple(table for table, route in self._routes.items() if route.takes(path))
+
+    def register(self, openings: Iterable[Opening]) -> list[tuple[str, str, str]]:
         """New things that queries ask of streams; the rows that tell which streams can bring them."""
-        rows: list[tuple[int, str, str]] = []
+        rows: list[tuple[str, str, str]] = []
         for opening in openings:
             self.openings.append(opening)
             rows += self._brought(opening, self._sources)
         return rows
 
-    def _brought(self, opening: Opening, sources: Iterable[tuple[str, str]]) -> list[tuple[int, str, str]]:
+    def _brought(self, opening: Opening, sources: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
         return [
-            (opening.number, stream, label)
+            (opening.name, stream, label)
             for stream, label in sources
             if can_bring(self.source(stream, label), opening.steps, opening.test)
         ]
@@ -295,6 +369,24 @@ class Document:
         if label != ANYTHING:
             labels = frozenset((label,)) if labels is None else labels & {label}
         return Source(labels, self.form == "json", self._schema)
+
+    def resume(
+        self,
+        last_node: int,
+        streams: Iterable[StreamNode],
+        sources: Iterable[tuple[str, str]],
+        properties: Mapping[str, str],
+    ) -> None:
+        """Go on where the database was left."""
+        self._next_node = last_node + 1
+        for each in streams:
+            self._streams.setdefault(each.stream, {})[each.node] = each
+            self._sources.add((each.stream, each.label))
+        self._sources |= set(sources)
+        for stream, is_closed in self.registry.ends(self.name):
+            (self._closed if is_closed else self._ended).add(stream)
+        # What queries did not look at may be lost already.
+        self._is_dropping = False
 
     def arrival(self) -> Arrival:
         """Room for what comes next."""
@@ -315,9 +407,8 @@ class Document:
         except DataError as error:
             mistake = error
         if self._schema.children or self._schema.streams:
-            numbers = {*arrival.element_path[mark[1] :], *arrival.text_path[mark[2] :]}
             try:
-                self._schema.check(place.stream, place.path, [self.paths.all[number] for number in sorted(numbers)])
+                self._schema.check(place.stream, place.path, arrival.arrived_paths())
             except DataError:
                 arrival.cut(mark)
                 raise
@@ -329,7 +420,7 @@ class Document:
         if self._keep == "needed" and not self._is_dropping:
             self._is_dropping = True
             needs = Needs(self.name)
-            for owner in _DOCUMENTS[self.database].values():
+            for owner in self.registry.documents.values():
                 for query in owner.queries.values():
                     needs.add(query.path, owner.name, list((query.columns or {}).values()))
             self.paths.wanted = needs.wants
@@ -357,7 +448,12 @@ class Document:
             )
         return self._streams[stream].values()
 
-    def commit(self, arrival: Arrival, gone: Mapping[str, list[Any]] | None = None) -> Commit:
+    def commit(
+        self,
+        arrival: Arrival,
+        gone: Mapping[str, list[Any]] | None = None,
+        also: Mapping[str, list[Any]] | None = None,
+    ) -> Commit:
         """What arrived becomes rows, and what is gone leaves, in one commit. Whoever takes nodes of streams out calls
         `forget` then.
         """
@@ -367,10 +463,10 @@ class Document:
         changes: Mapping[str, object] = {
             self.tables.path: self.paths.rows(),
             self.tables.within: self.paths.within_rows(),
-            self.tables.element: arrival.element_rows() if arrival.element else (),
-            self.tables.text: arrival.text_rows() if arrival.text else (),
+            **arrival.tables(self.tables.element, self.tables.text),
             self.tables.stream: [each.row() for each in streams],
             self.tables.brings: brought,
+            **(also or {}),
         }
         try:
             with self.database.batch() as batch:

@@ -89,9 +89,9 @@ class JsonReader:
         if node >= self._last:
             raise LimitError("one text brings too many nodes", self._limits.nodes, "nodes")
         if path.wanted:
-            arrival.element.append(node)
-            arrival.element_parent.append(parent)
-            arrival.element_path.append(path.number)
+            rows = arrival.at(path)
+            rows.add_node(node)
+            rows.add_parent(parent)
         if kind == "start_map":
             self._members(events, node, path)
         else:
@@ -155,10 +155,10 @@ class JsonReader:
         path = above.children.get(TEXT) or self._paths.below(above, TEXT, "text")
         arrival = self.arrival
         if path.wanted:
-            arrival.text.append(arrival.next)
-            arrival.text_parent.append(parent)
-            arrival.text_path.append(path.number)
-            arrival.value.append(text)
+            rows = arrival.at(path)
+            rows.add_node(arrival.next)
+            rows.add_parent(parent)
+            rows.add_value(text)
         arrival.next += 1
 
     def _stream(self, name: object, parent: int, path: Path, label: str) -> None:

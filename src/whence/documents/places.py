@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from whence.documents.positions import Position
+from whence.documents.routes import Reach, Route
 from whence.documents.xpath.syntax import ANY_NAME, Step
 from whence.model.types.strings import datalog_string
 
@@ -51,7 +53,7 @@ class Tables:
             .decl {self.element}(node: number, parent: number, path: number) bag
             .decl {self.text}(node: number, parent: number, path: number, value: symbol, number: float nullable) bag
             .decl {self.stream}(node: number, parent: number, path: number, stream: symbol, label: symbol)
-            .decl {self.brings}(step: number, stream: symbol, label: symbol)
+            .decl {self.brings}(step: symbol, stream: symbol, label: symbol)
         """
 
 
@@ -61,6 +63,9 @@ class Rules:
 
     name: str
     lines: list[str] = field(default_factory=list)
+    routes: dict[str, Route] = field(default_factory=dict)
+    """The tables of nodes that they read, by name."""
+
     _next: int = 0
 
     def fresh(self, what: str) -> str:
@@ -82,10 +87,13 @@ class Place:
     Relations of paths that few need are made when they are asked for.
     """
 
-    def __init__(self, rules: Rules, tables: Tables, hat: str | None = None) -> None:
+    def __init__(
+        self, rules: Rules, tables: Tables, hat: str | None = None, position: Position | None = None
+    ) -> None:
         self.rules = rules
         self.tables = tables
         self._hat = hat
+        self._position = position
         self._inside: str | None = None
         self._below: str | None = None
         self._steps: dict[Step, Place] = {}
@@ -107,12 +115,19 @@ class Place:
             self.rules.add(f"{self._inside}(x)", f"{self.tables.within}(x, y)", f"{self._hat}(y)")
         return [f"{self._inside}({path})"]
 
+    def nodes(self, reach: Reach = "at") -> str:
+        """The table of the nodes at these paths, or of the elements inside."""
+        if self._position is None:
+            return self.tables.element
+        route = Route(self.tables.document, self._position, reach)
+        self.rules.routes[route.table] = route
+        return route.table
+
     def edges_below(self) -> str:
         """The relation of the elements below these places, with their parents."""
         if self._below is None:
-            below, self._below = self.rules.fresh("below"), self.rules.fresh("edge")
-            self.rules.add(f"{below}(x)", f"{self.tables.path}(x, y, _, _)", *self.inside("y"))
-            self.rules.add(f"{self._below}(n, y)", f"{self.tables.element}(n, y, x)", f"{below}(x)")
+            self._below = self.rules.fresh("edge")
+            self.rules.add(f"{self._below}(n, y)", f"{self.nodes('below')}(n, y, _)")
         return self._below
 
     def step(self, step: Step) -> Place:
@@ -123,7 +138,7 @@ class Place:
             above = self.at("y") if step.axis == "child" else self.inside("y")
             parent = "y" if above else "_"
             self.rules.add(f"{hat}(x)", f'{self.tables.path}(x, {parent}, {label}, "{step.kind}")', *above)
-            self._steps[step] = Place(self.rules, self.tables, hat)
+            self._steps[step] = Place(self.rules, self.tables, hat, Position(step, self._position))
         return self._steps[step]
 
     def leading_to(self, target: Place, *, with_streams: bool) -> str:
@@ -133,7 +148,7 @@ class Place:
         rules.add(f"{lead}(z)", f"{tables.path}(x, y, _, _)", *target.at("x"), f"{tables.within}(y, z)")
         if with_streams:
             rules.add(f"{lead}(z)", f"{tables.stream}(_, _, x, _, _)", f"{tables.within}(x, z)")
-        rules.add(f"{edge}(n, y)", f"{tables.element}(n, y, x)", f"{lead}(x)", *self.inside("x"))
+        rules.add(f"{edge}(n, y)", f"{self.nodes('inside')}(n, y, x)", f"{lead}(x)")
         return edge
 
 

@@ -91,8 +91,8 @@ class Query:
         self.path = parse_query(xpath)
         self.columns = None if select is None else {name: parse_relative(path) for name, path in select.items()}
         self.where = None if where is None else parse_condition(where)
+        self._select, self._where = None if select is None else dict(select), where
         self.names = Names(name)
-        self._numbers: dict[str, int] = {}
         self._has_useful = False
         for path in (self.path, *(self.columns or {}).values()):
             check_attributes(path)
@@ -100,12 +100,15 @@ class Query:
 
     def define(self) -> None:
         """Make the views, and tell them which streams can bring what they ask for."""
+        self._compile()
+        self._install()
+
+    def _compile(self) -> None:
         own = self.document.name
         if self.columns is None:
-            self._compiled = compile_query(self.name, own, self.path, self._number)
+            self._compiled = compile_query(self.name, own, self.path)
         else:
-            self._compiled = compile_tuples(self.name, own, self.path, self.columns, self.where, self._number)
-        self._install()
+            self._compiled = compile_tuples(self.name, own, self.path, self.columns, self.where)
 
     def useful(self) -> set[tuple[str, str]]:
         """Documents and streams that may still change the answers, as far as views can tell (Algorithm 3)."""
@@ -140,8 +143,8 @@ class Query:
     def _proved(self, step: ProofStep) -> Node | None:
         """The node that a row of the document's tables is."""
         relation, row = step.fact
-        document = self.document.sibling(relation.rpartition("_")[0])
-        if document is None or relation not in (document.tables.element, document.tables.text):
+        document = self.document.owner(relation)
+        if document is None:
             return None
         number, _, path, *rest = row
         assert isinstance(number, int)
@@ -158,24 +161,42 @@ class Query:
         has_predicates = any(step.predicates for step in self.path.steps)
         return sorted(self._rows(self.names.waiting)) if has_predicates or self.columns is not None else []
 
-    def _number(self, document: str) -> int:
-        found = self._document(document)
-        self._numbers[document] = self._numbers.get(document, found.next_opening() - 1) + 1
-        return self._numbers[document]
+    def restore(self) -> None:
+        """The views are there already; their document has to know what they ask of it."""
+        self._compile()
+        if self.document.database.catalog().find(self.names.useful) is not None:
+            add_relevance(self._compiled, self.names)
+            self._has_useful = True
+        self._register()
+
+    def text(self) -> dict[str, Any]:
+        """As it was asked."""
+        return {"xpath": self.xpath, "select": self._select, "where": self._where}
 
     def _install(self) -> None:
         """What was compiled since the last time."""
-        context, database = self._compiled.context, self.document.database
-        database.rules(context.rules.text, name=f"{self.name} ({self.xpath})")
-        with database.batch() as batch:
-            for name in self._numbers:
-                other = self._document(name)
-                rows = other.register(each for each in context.openings if each.document == name)
-                if rows:
-                    batch.insert(other.tables.brings, rows)
+        rules, database = self._compiled.context.rules, self.document.database
+        text = rules.text
+        rows = self._register()
+        database.rules(text, name=f"{self.name} ({self.xpath})")
+        if rows:
+            with database.batch() as batch:
+                for table, brought in rows.items():
+                    batch.insert(table, brought)
+
+    def _register(self) -> dict[str, list[tuple[str, str, str]]]:
+        """Tell each document what is asked of it. The rows of what its streams can bring of that."""
+        context = self._compiled.context
+        found: dict[str, list[tuple[str, str, str]]] = {}
+        for name in {each.document for each in (*context.openings, *context.rules.routes.values())}:
+            other = self._document(name)
+            other.add_routes(each for each in context.rules.routes.values() if each.document == name)
+            rows = other.register(each for each in context.openings if each.document == name)
+            if rows:
+                found[other.tables.brings] = rows
         context.rules.lines.clear()
         context.openings.clear()
-        self._numbers.clear()
+        return found
 
     @property
     def truth(self) -> Truth:

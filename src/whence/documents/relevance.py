@@ -137,7 +137,7 @@ class _Relevance:
         if branch.step.kind != "element" or not (branch.rest or branch.step.predicates):
             return
         inner = rules.fresh("asking")
-        body = [f"{branch.place.tables.element}(n, {'_' if is_absolute else 'y'}, x)", *branch.here.at("x"), *at]
+        body = [f"{branch.here.nodes()}(n, {'_' if is_absolute else 'y'}, _)", *at]
         body += conditions(context, branch.here, branch.step.predicates, "n", Truth.MAYBE)
         if branch.rest is not None and has is not None:
             body.append(f"{exists(branch.rest, Truth.MAYBE)}(n)")

@@ -7,7 +7,7 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from whence.documents.limits import LimitError, Limits
-from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, Path, Paths, StreamNode
+from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, Path, PathRows, Paths, StreamNode
 from whence.errors import DataError
 
 # The target of the processing instruction that stands for a stream: `<?stream payments?>`.
@@ -36,7 +36,7 @@ class XmlReader:
     def _read(self, text: str | bytes, parent: int, path: Path, *, is_fragment: bool) -> None:
         arrival = self.arrival
         parser = expat.ParserCreate()
-        events = _Events(parser, arrival, self._paths, self._limits, parent, path, is_fragment)
+        events = _Events(parser, arrival, self._limits, parent, path, is_fragment)
         whole = arrival.mark()
         is_over = False
         try:
@@ -88,7 +88,6 @@ class _Events:
         self,
         parser: expat.XMLParserType,
         arrival: Arrival,
-        paths: Paths,
         limits: Limits,
         parent: int,
         path: Path,
@@ -96,20 +95,17 @@ class _Events:
     ) -> None:
         self._arrival = arrival
         self.nodes = [parent]
-        self._places = [path]
+        self._places = [arrival.at(path)]
         self.good = arrival.mark()
         parser.buffer_text = True
         parser.ordered_attributes = True
         parser.ProcessingInstructionHandler = self._instruction
         parser.EntityDeclHandler = self._entity
         parser.SkippedEntityHandler = self._skipped
-        self._attach(parser, paths, limits, is_fragment)
+        self._attach(parser, limits, is_fragment)
 
-    def _attach(self, parser: expat.XMLParserType, paths: Paths, limits: Limits, is_fragment: bool) -> None:
-        arrival, nodes, places, below = self._arrival, self.nodes, self._places, paths.below
-        element, element_parent, element_path = arrival.element, arrival.element_parent, arrival.element_path
-        add_text, add_parent = arrival.text.append, arrival.text_parent.append
-        add_path, add_value = arrival.text_path.append, arrival.value.append
+    def _attach(self, parser: expat.XMLParserType, limits: Limits, is_fragment: bool) -> None:
+        arrival, nodes, places, below = self._arrival, self.nodes, self._places, self._arrival.below
         last, longest = arrival.next + limits.nodes, limits.text
         skip_first = is_fragment
 
@@ -119,19 +115,18 @@ class _Events:
                 skip_first = False
                 return
             above = places[-1]
-            path = above.children.get(tag) or below(above, tag)
+            rows = above.children.get(tag) or below(above, tag)
             node = arrival.next
             arrival.next = node + 1
-            if path.wanted:
-                element.append(node)
-                element_parent.append(nodes[-1])
-                element_path.append(path.number)
+            if rows.wanted:
+                rows.add_node(node)
+                rows.add_parent(nodes[-1])
             nodes.append(node)
-            places.append(path)
+            places.append(rows)
             if attributes:
                 for at in range(0, len(attributes), 2):
                     label = ATTRIBUTE + attributes[at]
-                    value(path.children.get(label) or below(path, label, "attribute"), node, attributes[at + 1])
+                    value(rows.children.get(label) or below(rows, label, "attribute"), node, attributes[at + 1])
             if node > last:
                 raise LimitError("one text brings too many nodes", limits.nodes, "nodes")
 
@@ -148,16 +143,15 @@ class _Events:
                 if len(places) == 1:
                     self.good = arrival.mark()
 
-        def value(path: Path, parent: int, characters: str) -> None:
+        def value(rows: PathRows, parent: int, characters: str) -> None:
             node = arrival.next
             arrival.next = node + 1
-            if path.wanted:
+            if rows.wanted:
                 if len(characters) > longest:
                     raise LimitError("a text is too long", longest, "text")
-                add_text(node)
-                add_parent(parent)
-                add_path(path.number)
-                add_value(characters)
+                rows.add_node(node)
+                rows.add_parent(parent)
+                rows.add_value(characters)
 
         parser.StartElementHandler = start
         parser.EndElementHandler = end
@@ -171,7 +165,7 @@ class _Events:
             raise DataError(
                 f"a stream needs a name, and this one has {data!r}", hint="write <?stream payments?>, with one word"
             )
-        above = self._places[-1]
+        above = self._places[-1].path
         if above.parent is None:
             raise DataError(
                 f"the stream {name!r} stands outside of the document's element", hint="put it inside of an element"

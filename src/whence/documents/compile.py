@@ -83,7 +83,7 @@ class MainPath:
         selected: str | None = None
         for at, branch in enumerate(self.branches):
             is_last = at == len(self.branches) - 1
-            above = self._above(selected, branch, mode)
+            above = self._above(selected, branch)
             if mode is Truth.MAYBE:
                 sources.append(self._source(branch, selected, above))
             body = [*branch.nodes("n", "y" if above else "_", mode), *above]
@@ -95,19 +95,16 @@ class MainPath:
                 self.stages[at, mode] = selected
         raise AssertionError("a path has a step")
 
-    def _above(self, selected: str | None, branch: Branch, mode: Truth) -> list[str]:
+    def _above(self, selected: str | None, branch: Branch) -> list[str]:
         """Literals: `y` is selected, or for a descendant step lies within what is."""
         if selected is None:
             return []
         if branch.step.axis == "child":
             return [f"{selected}(y)"]
-        edge = branch.place.leading_to(branch.here, with_streams=mode is Truth.MAYBE)
-        return [f"{closed(self._rules, 'within', selected, edge, upwards=False)}(y)"]
+        return [f"{closed(self._rules, 'within', selected, branch.place.edges_below(), upwards=False)}(y)"]
 
     def _source(self, branch: Branch, selected: str | None, above: list[str]) -> list[str]:
-        stream, *rest = branch.streams()
-        parts = stream.split("(_, ", 1)
-        body = [f"{parts[0]}(s, {parts[1]}", *rest]
+        body = branch.streams("s")
         return [*body, *above] if selected is not None else body
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from whence.algebra.kleene import Truth
+from whence.documents.openings import Opening
 from whence.documents.places import Place, Rules, Tables, closed
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression, Step
 from whence.model.types.strings import datalog_string
@@ -18,19 +19,6 @@ from whence.model.types.strings import datalog_string
 TEXT_STEP = Step("child", "text", "")
 # The document itself is node 0.
 ROOT_NODE = "0"
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What a stream would have to bring: these steps, the first of them below the stream's parent.
-
-    `name` stands for it in the document's table of what streams can bring.
-    """
-
-    document: str
-    name: str
-    steps: tuple[Step, ...]
-    test: Comparison | None = None
 
 
 @dataclass(slots=True)
@@ -52,12 +40,12 @@ class Context:
             self.roots[document] = Place(self.rules, Tables(document))
         return self.roots[document]
 
-    def opening(self, tables: Tables, steps: Sequence[Step], test: Comparison | None = None) -> str:
-        """The literal that a stream `f` of label `l` can bring the steps."""
+    def opening(self, place: Place, steps: Sequence[Step], test: Comparison | None, node: str) -> str:
+        """The literal that a stream `f`, a node below `y` at the path `x`, can bring the steps."""
         self.asked += 1
         name = f"{self.rules.name} {self.asked}"
-        self.openings.append(Opening(tables.document, name, tuple(steps), test))
-        return f'{tables.brings}("{name}", f, l)'
+        self.openings.append(Opening(place.tables.document, name, place.position, tuple(steps), test))
+        return f'{place.tables.open}("{name}", {node}, y, x, f)'
 
 
 @dataclass(frozen=True)
@@ -94,15 +82,13 @@ class Branch:
             branch = rest
         return branch, passed
 
-    def streams(self) -> list[str]:
+    def streams(self, node: str = "_") -> list[str]:
         """Literals: a stream that stands where it could bring the first step below `y`."""
-        tables = self.place.tables
-        at = self.place.at("x") if self.step.axis == "child" else self.place.inside("x")
-        opening = self.context.opening(tables, self.steps, self.test)
+        opening = self.context.opening(self.place, self.steps, self.test, node)
         elsewhere = [
             each for step in self.steps for part in step.predicates for each in demands(self.context, self.place, part)
         ]
-        return [f"{tables.stream}(_, y, x, f, l)", *at, opening, *elsewhere]
+        return [opening, *elsewhere]
 
     def nodes(self, node: str, parent: str, mode: Truth) -> list[str]:
         """Literals: `node` below `parent` matches the first step, its predicates included."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from whence.database.connect import connect
 from whence.database.database import Database
-from whence.documents.conditions import Opening
+from whence.documents.alerts import Clock, Time, check_order, seconds
+from whence.documents.calls import Shape, inside_of
 from whence.documents.json_reader import JsonReader
 from whence.documents.limits import DEFAULT_LIMITS, Limits
 from whence.documents.needed import Needs
 from whence.documents.nodes import ANYTHING, Arrival, Path, Paths, StreamNode
+from whence.documents.openings import Opening, Openings
+from whence.documents.openings import Row as OpenRow
 from whence.documents.places import Tables
 from whence.documents.query import Node, Query
 from whence.documents.registry import (
@@ -28,7 +31,7 @@ from whence.documents.registry import (
 )
 from whence.documents.restoration import fill, restore
 from whence.documents.routes import Route
-from whence.documents.satisfiable import Source, can_bring
+from whence.documents.satisfiable import Source
 from whence.documents.schema import UNTYPED, Schema
 from whence.documents.subtree import rows_below
 from whence.documents.useless import useless_streams
@@ -44,9 +47,14 @@ from whence.errors import (
 )
 from whence.model.updates import Commit
 
+if TYPE_CHECKING:
+    from whence.explain.hypothetical.what_if import WhatIf
+
 Format = Literal["xml", "json"]
 Keep = Literal["all", "needed"]
 _NAME = re.compile(r"[^\W\d]\w*")
+# Stands below the outermost node of what a call may return, while that is tried.
+_INSIDE = "inside-"
 
 
 class Document:
@@ -67,22 +75,23 @@ class Document:
         self.tables = Tables(name)
         self.paths = Paths(limits)
         self.queries: dict[str, Query] = {}
-        self.openings: list[Opening] = []
         if keep not in ("all", "needed"):
             raise TypeMismatchError(f'keep is "all" or "needed", not {keep!r}')
         self._keep = keep
-        self._schema = schema
+        self.schema = schema
         self._limits = limits
         self._closed: set[str] = set()
         self._lock = threading.RLock()
         self._next_node = 1
         self._streams: dict[str, dict[int, StreamNode]] = {}
         self._ended: set[str] = set()
-        self._sources: set[tuple[str, str]] = set()
+        self._openings = Openings(self.source)
         self._is_dropping = False
+        self._supposed: dict[str, frozenset[str] | None] = {}
         self._routes: dict[str, Route] = {}
         self.paths.tables = self._tables_of
         self.registry = registry_of(self.database)
+        self.clock = Clock(name, self.database)
 
     @classmethod
     def xml(
@@ -126,6 +135,8 @@ class Document:
             if document in fresh:
                 document.queries[query] = Query(document, text["xpath"], query, text["select"], text["where"])
                 document.queries[query].restore()
+        for document in fresh:
+            document._drop_unneeded()
         if name not in registry.documents:
             raise UnknownNameError(
                 f"there is no document {name!r} in this database",
@@ -164,7 +175,7 @@ class Document:
         reader.document(_text(text))
         self.registry.declare()
         self.database.rules(self.tables.declarations(), name=self.name)
-        schema, limits = schema_text(self._schema), limits_text(self._limits)
+        schema, limits = schema_text(self.schema), limits_text(self._limits)
         properties = {"form": self.form, "keep": self._keep, "schema": schema, "limits": limits}
         self.commit(reader.arrival, also={PROPERTIES: [(self.name, *each) for each in properties.items()]})
         self.registry.documents[self.name] = self
@@ -187,37 +198,122 @@ class Document:
         """The streams that have not ended and have a place, in alphabetical order."""
         return tuple(sorted(stream for stream, places in self._streams.items() if places))
 
-    def add(self, stream: str, fragment: str | bytes) -> Commit:
+    def add(self, stream: str, fragment: str | bytes, *, at: Time | None = None) -> Commit:
         """Add what a stream brought: a copy of the fragment beside each of the stream's nodes.
 
-        Where the fragment is malformed, the trees before the mistake are added, and then the error is raised.
+        Where the fragment is malformed, the trees before the mistake are added, and then the error is raised. With `at`
+        it came at that time, which is not before that of any other update.
         """
         text = _text(fragment)
         with self._lock:
+            time, now = self._moved(at, "the update")
             self._drop_unneeded()
             reader = self.reader(self.arrival())
             mistake: DataError | None = None
-            for place in self._open_stream(stream):
+            places = list(self._open_stream(stream))
+            for place in places:
                 try:
                     self._read(reader, text, place)
                 except DataError as error:
                     mistake = error
-            commit = self.commit(reader.arrival)
+            is_call = any(place.is_call for place in places)
+            if is_call and mistake is None:
+                self._check_result(stream, reader)
+            returned = places if is_call and mistake is None else []
+            also = {ENDS: [(self.name, stream, False)]} if returned else None
+            self.clock.pass_time(now)
+            commit = self.commit(reader.arrival, left=returned, also=also, time=time)
+            if returned:
+                self._drop_stream(stream)
+            self.clock.follow(commit, lambda _: now)
         if mistake is not None:
             raise mistake
         return commit
 
-    def end(self, stream: str) -> Commit:
+    def end(self, stream: str, *, at: Time | None = None) -> Commit:
         """The stream brings nothing more. What only it could have brought will never come."""
         with self._lock:
-            places = self._open_stream(stream)
-            with self.database.batch() as batch:
-                batch.delete(self.tables.stream, [place.row() for place in places])
-                batch.insert(ENDS, [(self.name, stream, False)])
-            self._streams.pop(stream, None)
-            self._ended.add(stream)
-            assert batch.commit is not None
-            return batch.commit
+            time, now = self._moved(at, "the end")
+            places = list(self._open_stream(stream))
+            self.clock.pass_time(now)
+            commit = self.commit(self.arrival(), left=places, also={ENDS: [(self.name, stream, False)]}, time=time)
+            self._drop_stream(stream)
+            return commit
+
+    def _drop_stream(self, stream: str) -> None:
+        self._streams.pop(stream, None)
+        self._ended.add(stream)
+
+    def _check_result(self, call: str, reader: XmlReader | JsonReader) -> None:
+        """A call returns one tree. What else comes is refused, and the call is still to return."""
+        outside = {place.parent for place in self._streams[call].values()}
+        if reader.trees != 1 or any(each.parent in outside for each in reader.arrival.streams):
+            self.paths.forget_fresh()
+            raise DataError(
+                f"the call {call!r} of {self.name!r} returns one tree, and this is something else",
+                hint="a stream, <?stream ...?>, brings several; inside of the tree there may be streams",
+            )
+
+    def calls(self) -> dict[str, list[StreamNode]]:
+        """The places of calls that have not returned."""
+        found = {name: list(nodes.values()) for name, nodes in self._streams.items()}
+        return {name: nodes for name, nodes in found.items() if nodes and nodes[0].is_call}
+
+    def supposed(self, results: Mapping[str, Shape]) -> WhatIf:
+        """What would change if calls returned trees whose outermost nodes are these."""
+        arrival, mark = self.arrival(), self.arrival().mark()
+        reader = XmlReader(self.paths, self._limits, arrival)
+        gone: list[StreamNode] = []
+        try:
+            for call, shape in results.items():
+                inside = f"{_INSIDE}{call}"
+                self._supposed[inside] = inside_of(shape, self.schema)
+                for place in self._streams[call].values():
+                    reader.fragment(shape.xml(inside, place.label), place)
+                    gone.append(place)
+            rows = {**arrival.tables(self.tables.element, self.tables.text), **self._stream_rows(arrival.streams)}
+            old = self._stream_rows(gone)
+            return self.database.what_if(
+                insert={table: each for table, each in rows.items() if each},
+                delete={table: each for table, each in old.items() if each},
+            )
+        finally:
+            arrival.cut(mark)
+            self._supposed.clear()
+            self._openings.forget()
+
+    def advance(self, to: Time) -> Commit:
+        """Nothing came until then. Alerts whose time has run out are given."""
+        with self._lock:
+            time, now = self._moved(to, "the time")
+            self.clock.pass_time(now)
+            return self.commit(self.arrival(), time=time)
+
+    def alert(self, path: str, *, after: str, unless: str, within: float, name: str) -> None:
+        """Tell of nodes that have the one and lack the other for too long, as the table `NAME(node, of, due)`.
+
+        `after` and `unless` are predicates of the nodes at the path: no delivery within 4 seconds of a payment is
+        `doc.alert("/orders/order", after="payment", unless="delivery", within=4, name="late")`. An alert is given when
+        the time of an update, or `advance`, is past the last moment, and it stays: what comes later came late.
+        """
+        with self._lock:
+            queries = [
+                self.query(f"{path}[{predicate}]", name=f"{name}_{what}")
+                for what, predicate in (("after", after), ("unless", unless))
+            ]
+            self.clock.add(name, within, queries[0].name, queries[1].name, self._named)
+
+    def _named(self, of: int | str) -> str:
+        """What a node goes by in alerts: its path, unless it has a key."""
+        return of if isinstance(of, str) else str(self.paths.all[of])
+
+    def _moved(self, at: Time | None, what: str) -> tuple[float | None, float]:
+        """The time of an update if it has one, which is not before the last; and what the time is then."""
+        if at is None:
+            return None, self.clock.now
+        time = seconds(at)
+        check_order(time, self.clock.time, what)
+        return time, time
 
     def query(
         self,
@@ -284,27 +380,23 @@ class Document:
             except DataError:
                 self.paths.forget_fresh()
                 raise
-        gone: dict[str, list[Any]] = {self.tables.stream: [each.row() for each in streams]}
+        gone: dict[str, list[Any]] = {}
         for table, rows in ((self.tables.element, elements), (self.tables.text, texts)):
             for row in rows:
                 for each in (table, *self.paths.all[int(str(row[2]))].tables):
                     gone.setdefault(each, []).append(row)
-        commit = self.commit(arrival, gone)
-        self.forget(streams)
+        commit = self.commit(arrival, gone, streams)
+        self.clock.follow(commit, lambda _: self.clock.now)
         return commit
-
-    def forget(self, places: Iterable[StreamNode]) -> None:
-        """These nodes of streams are not there any more."""
-        for each in places:
-            del self._streams[each.stream][each.node]
 
     def collect(self) -> tuple[str, ...]:
         """Close the streams that are useless: what they bring from now on is read by nobody and not kept."""
         with self._lock:
             closed = self.useless()
             with self.database.batch() as batch:
-                for stream in closed:
-                    batch.delete(self.tables.stream, [place.row() for place in self._streams[stream].values()])
+                places = [each for stream in closed for each in self._streams[stream].values()]
+                for table, rows in self._stream_rows(places).items():
+                    batch.delete(table, rows)
                 batch.insert(ENDS, [(self.name, stream, True) for stream in closed])
             for stream in closed:
                 del self._streams[stream]
@@ -348,45 +440,38 @@ class Document:
     def _tables_of(self, path: Path) -> tuple[str, ...]:
         return tuple(table for table, route in self._routes.items() if route.takes(path))
 
-    def register(self, openings: Iterable[Opening]) -> list[tuple[str, str, str]]:
+    def register(self, openings: Iterable[Opening]) -> list[OpenRow]:
         """New things that queries ask of streams; the rows that tell which streams can bring them."""
-        rows: list[tuple[str, str, str]] = []
-        for opening in openings:
-            self.openings.append(opening)
-            rows += self._brought(opening, self._sources)
-        return rows
+        return self._openings.add(openings, self._stream_nodes)
 
-    def _brought(self, opening: Opening, sources: Iterable[tuple[str, str]]) -> list[tuple[str, str, str]]:
-        return [
-            (opening.name, stream, label)
-            for stream, label in sources
-            if can_bring(self.source(stream, label), opening.steps, opening.test)
-        ]
+    def _stream_nodes(self) -> list[StreamNode]:
+        return [each for places in self._streams.values() for each in places.values()]
+
+    def _stream_rows(self, places: Iterable[StreamNode]) -> dict[str, list[Any]]:
+        """The rows of nodes of streams, by their tables."""
+        places = list(places)
+        return {self.tables.stream: [each.row() for each in places], self.tables.open: self._openings.rows(places)}
 
     def source(self, stream: str, label: str) -> Source:
         """What a stream can bring: of its type, and in an array only values of the array."""
-        labels = self._schema.brought(stream)
+        labels = self._supposed[stream] if stream in self._supposed else self.schema.brought(stream)
         if label != ANYTHING:
             labels = frozenset((label,)) if labels is None else labels & {label}
-        return Source(labels, self.form == "json", self._schema)
+        return Source(labels, self.form == "json", self.schema, brings_text=stream not in self._supposed or self.form == "xml")
 
     def resume(
         self,
         last_node: int,
         streams: Iterable[StreamNode],
-        sources: Iterable[tuple[str, str]],
         properties: Mapping[str, str],
     ) -> None:
         """Go on where the database was left."""
         self._next_node = last_node + 1
         for each in streams:
             self._streams.setdefault(each.stream, {})[each.node] = each
-            self._sources.add((each.stream, each.label))
-        self._sources |= set(sources)
         for stream, is_closed in self.registry.ends(self.name):
             (self._closed if is_closed else self._ended).add(stream)
-        # What queries did not look at may be lost already.
-        self._is_dropping = False
+        self.clock.resume(properties, self._named)
 
     def arrival(self) -> Arrival:
         """Room for what comes next."""
@@ -406,9 +491,9 @@ class Document:
             reader.fragment(text, place)
         except DataError as error:
             mistake = error
-        if self._schema.children or self._schema.streams:
+        if self.schema.children or self.schema.streams:
             try:
-                self._schema.check(place.stream, place.path, arrival.arrived_paths())
+                self.schema.check(place.stream, place.path, arrival.arrived_paths())
             except DataError:
                 arrival.cut(mark)
                 raise
@@ -434,6 +519,16 @@ class Document:
                 hint='ask all queries before the first update, or open the document with keep="all"',
             )
 
+    def _check_kinds(self, streams: Iterable[StreamNode]) -> None:
+        for each in streams:
+            known = next(iter(self._streams.get(each.stream, {}).values()), each)
+            if known.is_call != each.is_call:
+                self.paths.forget_fresh()
+                raise DataError(
+                    f"{each.stream!r} is a stream in one place of {self.name!r} and a call in another",
+                    hint="a stream goes on, and a call returns once: give them different names",
+                )
+
     def _open_stream(self, stream: str) -> Iterable[StreamNode]:
         if stream in self._closed:
             return []
@@ -452,37 +547,39 @@ class Document:
         self,
         arrival: Arrival,
         gone: Mapping[str, list[Any]] | None = None,
+        left: Iterable[StreamNode] = (),
         also: Mapping[str, list[Any]] | None = None,
+        time: float | None = None,
     ) -> Commit:
-        """What arrived becomes rows, and what is gone leaves, in one commit. Whoever takes nodes of streams out calls
-        `forget` then.
-        """
+        """What arrived becomes rows, and what is gone leaves, in one commit, and so do nodes of streams."""
         streams = [each for each in arrival.streams if each.stream not in self._ended | self._closed]
-        sources = {(each.stream, each.label) for each in streams} - self._sources
-        brought = [row for opening in self.openings for row in self._brought(opening, sources)]
+        self._check_kinds(streams)
         changes: Mapping[str, object] = {
             self.tables.path: self.paths.rows(),
-            self.tables.within: self.paths.within_rows(),
             **arrival.tables(self.tables.element, self.tables.text),
-            self.tables.stream: [each.row() for each in streams],
-            self.tables.brings: brought,
+            **self._stream_rows(streams),
             **(also or {}),
         }
         try:
             with self.database.batch() as batch:
-                for table, old in (gone or {}).items():
-                    batch.delete(table, old)
+                for table, old in (*(gone or {}).items(), *self._stream_rows(left).items()):
+                    if old:
+                        batch.delete(table, old)
                 for table, rows in changes.items():
                     if len(rows):  # type: ignore[arg-type]
                         batch.insert(table, rows)
+                self.clock.set(batch, time)
         except BaseException:
             self.paths.forget_fresh()
             raise
         self.paths.fresh.clear()
         self._next_node = arrival.next
-        self._sources |= sources
         for each in streams:
             self._streams.setdefault(each.stream, {})[each.node] = each
+        for each in left:
+            del self._streams[each.stream][each.node]
+        if time is not None:
+            self.clock.time = time
         assert batch.commit is not None
         return batch.commit
 

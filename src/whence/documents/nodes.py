@@ -101,10 +101,6 @@ class Paths:
             (path.number, path.parent.number, path.label, path.kind) for path in self.fresh if path.parent is not None
         ]
 
-    def within_rows(self) -> list[tuple[int, int]]:
-        """The fresh paths with all that they begin with."""
-        return [(path.number, above.number) for path in self.fresh for above in ancestors(path)]
-
     def forget_fresh(self, kept: int = 0) -> None:
         """The paths since the last commit, but for the first, were only of nodes that are refused."""
         for path in reversed(self.fresh[kept:]):
@@ -126,8 +122,11 @@ class StreamNode:
     label: str = ANYTHING
     """What it brings are nodes of this label, as in a JSON array; or anything."""
 
-    def row(self) -> tuple[int, int, int, str, str]:
-        return self.node, self.parent, self.path.number, self.stream, self.label
+    is_call: bool = False
+    """Whether it brings one tree and ends with that."""
+
+    def row(self) -> tuple[int, int, int, str, str, bool]:
+        return self.node, self.parent, self.path.number, self.stream, self.label, self.is_call
 
 
 class PathRows:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.algebra.kleene import Truth
+from whence.documents.calls import UndecidedError, can_become_true
 from whence.documents.check import check_attributes
 from whence.documents.compile import Names, compile_query
 from whence.documents.explanation import Missing, missing
 from whence.documents.nodes import Path
+from whence.documents.openings import Row as OpenRow
 from whence.documents.relevance import add_relevance
 from whence.documents.tuples import compile_tuples
 from whence.documents.xpath.parse import parse_condition, parse_query, parse_relative
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from whence.documents.document import Document
+    from whence.explain.hypothetical.what_if import WhatIf
     from whence.explain.proofs.proof import ProofStep
 
 STATUS: dict[Truth, str] = {Truth.TRUE: "true", Truth.MAYBE: "not yet", Truth.FALSE: "never"}
@@ -94,6 +97,7 @@ class Query:
         self._select, self._where = None if select is None else dict(select), where
         self.names = Names(name)
         self._has_useful = False
+        self._decided: tuple[int, str] | None = None
         for path in (self.path, *(self.columns or {}).values()):
             check_attributes(path)
             self._check_documents(path)
@@ -184,16 +188,16 @@ class Query:
                 for table, brought in rows.items():
                     batch.insert(table, brought)
 
-    def _register(self) -> dict[str, list[tuple[str, str, str]]]:
+    def _register(self) -> dict[str, list[OpenRow]]:
         """Tell each document what is asked of it. The rows of what its streams can bring of that."""
         context = self._compiled.context
-        found: dict[str, list[tuple[str, str, str]]] = {}
+        found: dict[str, list[OpenRow]] = {}
         for name in {each.document for each in (*context.openings, *context.rules.routes.values())}:
             other = self._document(name)
             other.add_routes(each for each in context.rules.routes.values() if each.document == name)
             rows = other.register(each for each in context.openings if each.document == name)
             if rows:
-                found[other.tables.brings] = rows
+                found[other.tables.open] = rows
         context.rules.lines.clear()
         context.openings.clear()
         return found
@@ -206,7 +210,28 @@ class Query:
 
     @property
     def status(self) -> str:
-        return STATUS[self.truth]
+        """"true", "not yet" or "never"; "unknown" where calls return once and it would take too long to find out."""
+        truth = self.truth
+        if truth is not Truth.MAYBE or not self.document.calls():
+            return STATUS[truth]
+        version = self.document.database.version
+        if self._decided is None or self._decided[0] != version:
+            try:
+                found = STATUS[Truth.MAYBE if can_become_true(self) else Truth.FALSE]
+            except UndecidedError:
+                found = "unknown"
+            self._decided = (version, found)
+        return self._decided[1]
+
+    def may_become_true(self, supposed: WhatIf) -> bool:
+        """Whether it is true, or can be, after a change that has not happened."""
+        if any(count > 0 for count in supposed.changes.get(self.name, {}).values()):
+            return True
+        possible = supposed.changes.get(self.names.possible, {})
+        if any(count > 0 for count in possible.values()):
+            return True
+        gone = {row for row, count in possible.items() if count < 0}
+        return any(row not in gone for row in self._rows(self.names.possible))
 
     @property
     def final(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from whence.documents.nodes import StreamNode
@@ -21,12 +21,11 @@ def restore(document: Document, properties: Mapping[str, str]) -> None:
         assert number == len(paths.all), "paths are numbered as they come"
         paths.below(paths.all[parent], label, kind)
     paths.fresh.clear()
-    streams = [StreamNode(node, parent, paths.all[path], *of) for node, parent, path, *of in database.rows(tables.stream)]
-    sources = {(stream, label) for _, stream, label in database.rows(tables.brings)}
+    streams = [StreamNode(node, parent, paths.all[path], *of) for node, parent, path, *of in sorted(database.rows(tables.stream))]
     last = max((each.node for each in streams), default=0)
     for table in (tables.element, tables.text):
         last = max(last, pc.max(database.table(table)["node"]).as_py() or 0)
-    document.resume(last, streams, sources, properties)
+    document.resume(last, streams, properties)
 
 
 def fill(document: Document, routes: Sequence[Route]) -> None:
@@ -45,3 +44,25 @@ def fill(document: Document, routes: Sequence[Route]) -> None:
                     found = rows.filter(pc.is_in(rows["path"], value_set=pa.array(numbers, pa.int64())))
                     if len(found):
                         batch.insert(route.table, found)
+
+
+def streams_by_key(document: Document, root: int, names: Iterable[str]) -> dict[str, dict[str, list[StreamNode]]]:
+    """The streams of each document below a root, by their keys. All have those of these names at first; streams that
+    have ended have no nodes.
+    """
+    tables, paths = document.tables, document.paths
+    elements = document.database.table(tables.element)
+    parents = dict(zip(elements["node"].to_pylist(), elements["parent"].to_pylist(), strict=True))
+    above = paths.root.children["documents"].children.get("document")
+    if above is None:
+        return {}
+    key_path = above.children["@key"].number
+    keys = {row[1]: str(row[3]) for row in document.database.rows(tables.text) if row[2] == key_path}
+    found: dict[str, dict[str, list[StreamNode]]] = {key: {name: [] for name in names} for key in keys.values()}
+    for nodes in document.places().values():
+        for each in nodes:
+            node = each.parent
+            while parents[node] != root:
+                node = parents[node]
+            found[keys[node]].setdefault(each.stream, []).append(each)
+    return found

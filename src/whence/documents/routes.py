@@ -14,8 +14,8 @@ from whence.documents.nodes import Path
 from whence.documents.positions import Position
 from whence.documents.xpath.syntax import ANY_NAME, Step
 
-Reach: TypeAlias = Literal["at", "below", "inside"]
-"""Nodes at a position; elements below those; or both."""
+Reach: TypeAlias = Literal["at", "below"]
+"""Nodes at a position, or the elements below those."""
 
 # An underscore at an end would meet the one between words.
 _NOT_IN_NAMES = re.compile(r"\W|^_|_$")
@@ -49,13 +49,9 @@ class Route:
 
     def takes(self, path: Path) -> bool:
         """Whether nodes of this path go here."""
-        match self.reach:
-            case "at":
-                return self.position.matches(path)
-            case "below":
-                return path.kind == "element" and path.parent is not None and self.position.is_around(path.parent)
-            case "inside":
-                return path.kind == "element" and self.position.is_around(path)
+        if self.reach == "at":
+            return self.position.matches(path)
+        return path.kind == "element" and path.parent is not None and self.position.is_around(path.parent)
 
 
 def _word(step: Step) -> str:

@@ -12,9 +12,16 @@ from whence.errors import DataError
 
 # The target of the processing instruction that stands for a stream: `<?stream payments?>`.
 STREAM = "stream"
+# And of that for a call, which returns once.
+CALL = "call"
 NAME = re.compile(r"[^\W\d][\w.-]*")
 # Fragments may have several trees, and XML wants one: they are read as if they stood within this.
 _WRAPPER = "<fragment>"
+
+
+def stream_names(text: str) -> list[str]:
+    """The streams of a text that has been read before."""
+    return re.findall(rf"<\?{STREAM}\s+({NAME.pattern})\s*\?>", text)
 
 
 class XmlReader:
@@ -24,6 +31,8 @@ class XmlReader:
         self._paths = paths
         self._limits = limits
         self.arrival = arrival
+        self.trees = 0
+        """How many trees and texts the last fragment had, outermost."""
 
     def document(self, text: str | bytes) -> None:
         """One element, at the root."""
@@ -57,6 +66,8 @@ class XmlReader:
             line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber
             place = _place(line, column, is_fragment)
             raise DataError(f"{error.message}, at {place}", hint=error.hint) from None
+        finally:
+            self.trees = events.trees
 
 
 def _place(line: int, column: int, is_fragment: bool) -> str:
@@ -97,6 +108,7 @@ class _Events:
         self.nodes = [parent]
         self._places = [arrival.at(path)]
         self.good = arrival.mark()
+        self.trees = 0
         parser.buffer_text = True
         parser.ordered_attributes = True
         parser.ProcessingInstructionHandler = self._instruction
@@ -135,6 +147,7 @@ class _Events:
             places.pop()
             if len(places) == 1:
                 self.good = arrival.mark()
+                self.trees += 1
 
         def text(characters: str) -> None:
             if not characters.isspace():
@@ -142,6 +155,7 @@ class _Events:
                 value(above.children.get(TEXT) or below(above, TEXT, "text"), nodes[-1], characters)
                 if len(places) == 1:
                     self.good = arrival.mark()
+                    self.trees += 1
 
         def value(rows: PathRows, parent: int, characters: str) -> None:
             node = arrival.next
@@ -158,23 +172,24 @@ class _Events:
         parser.CharacterDataHandler = text
 
     def _instruction(self, target: str, data: str) -> None:
-        if target != STREAM:
+        if target not in (STREAM, CALL):
             return
         name = data.strip()
         if not NAME.fullmatch(name):
             raise DataError(
-                f"a stream needs a name, and this one has {data!r}", hint="write <?stream payments?>, with one word"
+                f"a {target} needs a name, and this one has {data!r}", hint=f"write <?{target} payments?>, with one word"
             )
         above = self._places[-1].path
         if above.parent is None:
             raise DataError(
-                f"the stream {name!r} stands outside of the document's element", hint="put it inside of an element"
+                f"the {target} {name!r} stands outside of the document's element", hint="put it inside of an element"
             )
         arrival = self._arrival
-        arrival.streams.append(StreamNode(arrival.next, self.nodes[-1], above, name))
+        arrival.streams.append(StreamNode(arrival.next, self.nodes[-1], above, name, is_call=target == CALL))
         arrival.next += 1
         if len(self._places) == 1:
             self.good = arrival.mark()
+            self.trees += 1
 
     def _entity(self, name: str, *_: object) -> NoReturn:
         raise DataError(

@@ -27,6 +27,7 @@ from whence.incremental.plan import relation_of
 from whence.incremental.planner import make_delta_plan, make_plan
 from whence.incremental.store import Store, StoreStatistics
 from whence.model.program import Functions
+from whence.model.rules import Atom
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -104,7 +105,9 @@ class ColumnRule:
         statistics = self._statistics
         prepared = self._prepared.get(trigger)
         if prepared is None or prepared.is_outdated:
-            tables = {self._tables[name] for name in self._reads.values()}
+            # With less than two atoms beside the one that changes there is no order to choose.
+            atoms = sum(isinstance(self._rule.rule.body[at], Atom) for at in self._reads if at != trigger)
+            tables = {self._tables[name] for name in self._reads.values()} if trigger is None or atoms > 1 else set()
             sizes = [(table, table.present) for table in tables]
             if trigger is None:
                 indexes = {name: table.indexed for name, table in self._tables.items()}

@@ -95,7 +95,7 @@ def test_queries_are_found_again_by_their_text_and_join_documents(tmp_path: Path
         assert [str(node) for node in paid.answers] == ["/orders/order", "/orders/order"]
         payments.end("bank")
         assert paid.status == "true"
-        assert database.rows("paid") == {(4, 2), (6, 2)}
+        assert database.rows("paid") == {(5, 2), (7, 2)}
 
 
 def test_what_was_not_kept_cannot_be_asked_for_after_reopening(tmp_path: Path) -> None:

@@ -180,4 +180,3 @@ def inside_of(shape: Shape, schema: Schema) -> frozenset[str] | None:
     """What may stand below the outermost node; attributes are those that it has."""
     inside = schema.inside(shape.label)
     return None if inside is None else frozenset(each for each in inside if not each.startswith(ATTRIBUTE))
-

@@ -73,8 +73,6 @@ class Openings:
         if found is None:
             source = self._source(stream.stream, stream.label)
             found = self._known[key] = [
-                each.name
-                for each in self._all
-                if each.is_at(stream.path) and can_bring(source, each.steps, each.test)
+                each.name for each in self._all if each.is_at(stream.path) and can_bring(source, each.steps, each.test)
             ]
         return found

@@ -210,7 +210,7 @@ class Query:
 
     @property
     def status(self) -> str:
-        """"true", "not yet" or "never"; "unknown" where calls return once and it would take too long to find out."""
+        """ "true", "not yet" or "never"; "unknown" where calls return once and it would take too long to find out."""
         truth = self.truth
         if truth is not Truth.MAYBE or not self.document.calls():
             return STATUS[truth]

@@ -9,6 +9,7 @@ from whence.documents.nodes import StreamNode
 from whence.documents.routes import Route
 
 if TYPE_CHECKING:
+    from whence.documents.arriving_tree import ArrivingTree
     from whence.documents.document import Document
 
 
@@ -21,14 +22,15 @@ def restore(document: Document, properties: Mapping[str, str]) -> None:
         assert number == len(paths.all), "paths are numbered as they come"
         paths.below(paths.all[parent], label, kind)
     paths.fresh.clear()
-    streams = [StreamNode(node, parent, paths.all[path], *of) for node, parent, path, *of in sorted(database.rows(tables.stream))]
+    rows = sorted(database.rows(tables.stream))
+    streams = [StreamNode(node, parent, paths.all[path], *of) for node, parent, path, *of in rows]
     last = max((each.node for each in streams), default=0)
     for table in (tables.element, tables.text):
         last = max(last, pc.max(database.table(table)["node"]).as_py() or 0)
-    document.resume(last, streams, properties)
+    document.resume(last, streams, document.registry.ends(document.name), properties)
 
 
-def fill(document: Document, routes: Sequence[Route]) -> None:
+def fill(document: ArrivingTree, routes: Sequence[Route]) -> None:
     """Give new tables the nodes that are there already."""
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -177,7 +177,8 @@ class _Events:
         name = data.strip()
         if not NAME.fullmatch(name):
             raise DataError(
-                f"a {target} needs a name, and this one has {data!r}", hint=f"write <?{target} payments?>, with one word"
+                f"a {target} needs a name, and this one has {data!r}",
+                hint=f"write <?{target} payments?>, with one word",
             )
         above = self._places[-1].path
         if above.parent is None:

@@ -71,7 +71,7 @@ def test_what_has_ended_and_what_is_not_allowed_stays_so(tmp_path: Path) -> None
         with pytest.raises(whence.StateError, match="'f' of 'order' has ended"):
             doc.add("f", "<x/>")
         doc.add("g", "<this is not even read")
-        with pytest.raises(whence.UnknownNameError, match="no document 'orders'.*\n.*did you mean 'order'"):
+        with pytest.raises(whence.UnknownNameError, match=r"no document 'orders'.*\n.*did you mean 'order'"):
             Document.reopen("orders", database=database)
         with pytest.raises(whence.DuplicateNameError):
             Document.xml("<a/>", name="order", database=database)

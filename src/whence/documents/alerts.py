@@ -157,11 +157,12 @@ class Clock:
 
     def add(self, name: str, within: float, after: str, unless: str, label: Callable[[Any], str] = str) -> Alert:
         """An alert over two relations of nodes."""
-        if isinstance(within, bool) or not isinstance(within, int | float) or not within >= 0:
+        span = seconds(within)
+        if span < 0:
             raise TypeMismatchError(f"within is a number of seconds, not {within!r}")
-        found = Alert(self._database, name, float(within), label)
+        found = Alert(self._database, name, span, label)
         found.define(after, unless)
-        self._database.insert(PROPERTIES, [(self._document, f"alert {name}", json.dumps(float(within)))])
+        self._database.insert(PROPERTIES, [(self._document, f"alert {name}", json.dumps(span))])
         self.alerts[name] = found
         found.restore(self.now)
         return found

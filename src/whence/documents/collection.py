@@ -65,15 +65,16 @@ class Documents:
     """
 
     def __init__(self, template: str, *, name: str = "documents", database: Database | None = None) -> None:
-        self._begin(Document.xml("<documents/>", name=name, database=database), template)
+        self.begin(Document.xml("<documents/>", name=name, database=database), template)
         self.database.insert(PROPERTIES, [(name, _TEMPLATE, template)])
 
-    def _begin(self, document: Document, template: str) -> None:
+    def begin(self, document: Document, template: str, last_batch: int = -1) -> None:
+        """Go on with what the document has."""
         self._document = document
         self._template = template
         self._root = StreamNode(0, _ROOT_NODE, document.paths.root.children["documents"], "")
-        self._streams: dict[str, Streams] = {}
-        self._last_batch = -1
+        self._streams: dict[str, Streams] = streams_by_key(document, _ROOT_NODE, stream_names(template))
+        self._last_batch = last_batch
         self.database = document.database
 
     @classmethod
@@ -84,9 +85,7 @@ class Documents:
         if _TEMPLATE not in properties:
             raise UnknownNameError(f"{name!r} is one document and not many", hint="Document.reopen opens it")
         found = cls.__new__(cls)
-        found._begin(document, properties[_TEMPLATE])
-        found._last_batch = int(properties.get(_BATCH, -1))
-        found._streams = streams_by_key(document, _ROOT_NODE, stream_names(properties[_TEMPLATE]))
+        found.begin(document, properties[_TEMPLATE], int(properties.get(_BATCH, -1)))
         return found
 
     def __len__(self) -> int:
@@ -126,6 +125,7 @@ class Documents:
         except WhenceError:
             parts[0].arrival.cut(mark)
             raise
+        commit: Commit | None = None
         for part in parts:
             part.close()
             last = max(part.times.values(), default=None) if timed and timed[0][3] is not None else None
@@ -135,6 +135,7 @@ class Documents:
             clock.follow(commit, part.times.__getitem__)
             clock.pass_time(clock.now)
         self._streams.update(streams)
+        assert commit is not None, "there is a part, if only an empty one"
         return commit
 
     def _batch_rows(self, batch: int | None) -> tuple[list[Any], list[Any]]:

@@ -108,7 +108,7 @@ class Document(ArrivingTree):
                 document.queries[query] = Query(document, text["xpath"], query, text["select"], text["where"])
                 document.queries[query].restore()
         for document in fresh:
-            document._drop_unneeded()
+            document.drop_unneeded()
         if name not in registry.documents:
             raise UnknownNameError(
                 f"there is no document {name!r} in this database",
@@ -161,7 +161,7 @@ class Document(ArrivingTree):
         text = _text(fragment)
         with self._lock:
             time, now = self._moved(at, "the update")
-            self._drop_unneeded()
+            self.drop_unneeded()
             reader = self.reader(self.arrival())
             mistake: DataError | None = None
             places = list(self._open_stream(stream))
@@ -325,7 +325,7 @@ class Document(ArrivingTree):
                 return each
         return None
 
-    def _drop_unneeded(self) -> None:
+    def drop_unneeded(self) -> None:
         """From the first update on, paths that no query looks at are passed over."""
         if self._keep == "needed" and not self._is_dropping:
             self._is_dropping = True

@@ -145,7 +145,7 @@ class JsonReader:
             self._stream(next(events)[1], parent, above, label, str(first[1]))
             if next(events)[0] != "end_map":
                 raise DataError(
-                    f'{{"{first[1]}": ...}} stands for more values of the array {label!r}, and has other members as well',
+                    f'{{"{first[1]}": ...}} stands for values of the array {label!r}, and has other members as well',
                     hint="write the stream as an object of its own",
                 )
             return

@@ -178,9 +178,9 @@ Mark: TypeAlias = tuple[int, int, int]
 class Arrival:
     """Nodes by their paths; `next` is the number of the next node."""
 
-    def __init__(self, paths: Paths, next: int) -> None:
+    def __init__(self, paths: Paths, first: int) -> None:
         self.paths = paths
-        self.next = next
+        self.next = first
         self.streams: list[StreamNode] = []
         self._at: dict[int, PathRows] = {}
 

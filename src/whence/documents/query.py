@@ -192,9 +192,10 @@ class Query:
         """Tell each document what is asked of it. The rows of what its streams can bring of that."""
         context = self._compiled.context
         found: dict[str, list[OpenRow]] = {}
-        for name in {each.document for each in (*context.openings, *context.rules.routes.values())}:
+        routes = context.rules.routes.values()
+        for name in {each.document for each in context.openings} | {each.document for each in routes}:
             other = self._document(name)
-            other.add_routes(each for each in context.rules.routes.values() if each.document == name)
+            other.add_routes(each for each in routes if each.document == name)
             rows = other.register(each for each in context.openings if each.document == name)
             if rows:
                 found[other.tables.open] = rows
@@ -210,7 +211,7 @@ class Query:
 
     @property
     def status(self) -> str:
-        """ "true", "not yet" or "never"; "unknown" where calls return once and it would take too long to find out."""
+        """The verdict: "true", "not yet", "never"; or "unknown" where calls return once and it takes too long to tell."""
         truth = self.truth
         if truth is not Truth.MAYBE or not self.document.calls():
             return STATUS[truth]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whence.documents.nodes import StreamNode
 from whence.documents.routes import Route
@@ -18,11 +18,12 @@ def restore(document: Document, properties: Mapping[str, str]) -> None:
     import pyarrow.compute as pc
 
     database, tables, paths = document.database, document.tables, document.paths
-    for number, parent, label, kind in sorted(database.rows(tables.path)):
+    known: list[Any] = sorted(database.rows(tables.path))
+    for number, parent, label, kind in known:
         assert number == len(paths.all), "paths are numbered as they come"
         paths.below(paths.all[parent], label, kind)
     paths.fresh.clear()
-    rows = sorted(database.rows(tables.stream))
+    rows: list[Any] = sorted(database.rows(tables.stream))
     streams = [StreamNode(node, parent, paths.all[path], *of) for node, parent, path, *of in rows]
     last = max((each.node for each in streams), default=0)
     for table in (tables.element, tables.text):

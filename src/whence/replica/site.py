@@ -125,10 +125,23 @@ class Site(Database):
             asked = self.handle(answer)
         return Traffic(sent, received, messages)
 
-    def handle(self, data: bytes) -> bytes | None:
-        """Take a message of another site, and return the answer, if there is one."""
+    def introduce(self, *sites: str) -> None:
+        """Let sites in that nobody has met yet, when they write over HTTP or through a folder. Others are refused."""
+        for each in sites:
+            check_name(each)
+        with self._changing():
+            self._membership.introduced.update(sites)
+
+    def handle(self, data: bytes, *, from_anybody: bool = True) -> bytes | None:
+        """Take a message of another site, and return the answer, if there is one.
+
+        Where whoever writes could be anybody, it is to be one that was met, followed or introduced.
+        """
         message = unpack(data)
         with self._changing():
+            followed = {site for follow in self._follows.values() for site, _ in follow.sources}
+            if not from_anybody and message.head.site not in followed:
+                self._membership.check_introduced(message.head.site)
             # Written while nobody else changes what is told.
             answer = pack(self._conversation.answer(message)) if isinstance(message, Request) else self._take(message)
         self._collect()

@@ -42,8 +42,8 @@ def run(sizes: Sizes) -> Report:
         "Sites that agree later",
         f"Figures 3 to 6 of the paper: inserts and deletes in commits of {sizes.batch:,} rows under a projection and a "
         "join, in a site whose view others follow, against a plain database that maintains the same view by counting. "
-        "A site works out ids, lengths and derivations when another one asks, which is told apart. Processor time. Then "
-        "updates that go from one process to another over HTTP, and a site that comes back after a long time.",
+        "A site works out ids, lengths and derivations when another one asks, which is told apart. Processor time. "
+        "Then updates that go from one process to another over HTTP, and a site that comes back after a long time.",
     )
     for name, view in VIEWS.items():
         for count in sizes.rows:

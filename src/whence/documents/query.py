@@ -211,7 +211,7 @@ class Query:
 
     @property
     def status(self) -> str:
-        """The verdict: "true", "not yet", "never"; or "unknown" where calls return once and it takes too long to tell."""
+        """The verdict: "true", "not yet", "never"; "unknown" where calls return once and it takes too long to tell."""
         truth = self.truth
         if truth is not Truth.MAYBE or not self.document.calls():
             return STATUS[truth]

@@ -244,11 +244,20 @@ class Site(Database):
                     table.delete([row for row, change in delta.items() if change < 0])
                     table.insert([row for row, change in delta.items() if change > 0])
                 session.commit(draft)
-                self._waiting = {}
+                waiting, self._waiting = self._waiting, {}
+                self._expire(session, waiting)
                 # Views of this site may be what others derive from, whose views it follows.
                 self.augmented.settle(self._waiting)
         finally:
             self._is_merging = False
+
+    def _expire(self, session: Session, came: TableDeltas) -> None:
+        """Rows whose time had passed when they came are not in their table: this site has seen them go."""
+        for name, delta in came.items():
+            if session.definitions.relations[name].ttl is not None and name in self.augmented.shared:
+                now = session.counts(name)
+                late = [(row, False) for row, change in delta.items() if change > 0 and not now.get(row)]
+                self.augmented.update(name, late)
 
     def _collect(self) -> None:
         with self._changing():

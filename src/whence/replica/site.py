@@ -12,6 +12,8 @@ from uuid import uuid4
 from whence.database.connect import local_session
 from whence.database.database import Database
 from whence.errors import DataError, DuplicateNameError, StateError, UnknownNameError, UnsupportedError, WhenceError
+from whence.explain.hypothetical.what_if import WhatIf
+from whence.explain.proofs.proof import Proof
 from whence.interrupts import steady_context
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
@@ -24,6 +26,7 @@ from whence.replica.links import Http, InProcess, Link, Traffic
 from whence.replica.membership import Membership
 from whence.replica.messages import Batch, Offered, Request, pack, unpack
 from whence.replica.offers import Offers
+from whence.replica.origins import Origin, base_facts
 from whence.replica.provenance import BaseRow, base_row, supports
 from whence.replica.rows import RowText, difference, space_of
 from whence.replica.status import History, PeerStatus, Status
@@ -212,6 +215,23 @@ class Site(Database):
             sets = supports(self.augmented.knowledge, text.id(checked))
             named = [frozenset(base_row(lengths[node]) for node in each if node in lengths) for each in sets]
             return sorted(named, key=lambda each: (len(each), sorted(each)))
+
+    def origins(self, answer: Proof | WhatIf) -> list[Origin]:
+        """For the answer of `why` or `what_if`: which update of which site each row of a table in it rests on."""
+        with self._changing() as session:
+            return [self._origin(*fact) for fact in base_facts(answer, session.definitions.tables)]
+
+    def _origin(self, name: str, row: Row) -> Origin:
+        lengths = self.augmented.knowledge.lengths
+        if name in self.augmented.shared:
+            found = lengths.get(self.augmented.shared[name].id(row))
+            return Origin(name, row, () if found is None else (base_row(found),))
+        if name not in self._follows:
+            return Origin(name, row, ())
+        self._offers.tell(name)
+        sets = supports(self.augmented.knowledge, self._offers.space_of(name).id(row))
+        smallest = min(sets, key=lambda each: (len(each), sorted(each)), default=frozenset())
+        return Origin(name, row, tuple(sorted(base_row(lengths[node]) for node in smallest if node in lengths)))
 
     def _take(self, batch: Batch) -> bytes | None:
         """What another site told; the next request, if there is more."""

@@ -29,7 +29,7 @@ class BaseRow(NamedTuple):
 
 
 def base_row(length: Length) -> BaseRow:
-    return BaseRow(length.space, length.text, length.length, *reversed(length.dot))
+    return BaseRow(length.space, length.text, length.length, length.dot.site, length.dot.number)
 
 
 def supports(knowledge: Knowledge, root: Id) -> Antichain[Id]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -51,4 +52,7 @@ def write(told: list[tuple[str, str, str | None]], directory: Path, batches: int
     for number in range(batches):
         rows = told[number * size : (number + 1) * size]
         lines = [json.dumps(dict(zip(("key", "stream", "fragment"), row, strict=True))) for row in rows]
-        (directory / f"{number:05}.json").write_text("\n".join(lines))
+        path = directory / f"{number:05}.json"
+        path.write_text("\n".join(lines))
+        # Spark takes files in the order of their times, which are equal for files that are written at once.
+        os.utime(path, (number, number))

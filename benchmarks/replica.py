@@ -6,13 +6,12 @@ import gc
 import subprocess
 import sys
 import time
-import tracemalloc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
 import whence
-from benchmarks.harness import Report, Timing, main
+from benchmarks.harness import Report, Timing, main, resident_bytes
 from whence.model.types import Row
 from whence.replica.site import Site
 
@@ -43,8 +42,8 @@ def run(sizes: Sizes) -> Report:
         "Sites that agree later",
         f"Figures 3 to 6 of the paper: inserts and deletes in commits of {sizes.batch:,} rows under a projection and a "
         "join, in a site whose view others follow, against a plain database that maintains the same view by counting. "
-        "Processor time. Then updates that go from one process to another over HTTP, and a site that comes back after "
-        "a long time.",
+        "A site works out ids, lengths and derivations when another one asks, which is told apart. Processor time. "
+        "Then updates that go from one process to another over HTTP, and a site that comes back after a long time.",
     )
     for name, view in VIEWS.items():
         for count in sizes.rows:
@@ -83,29 +82,57 @@ def _figure(report: Report, name: str, view: str, count: int, batch: int) -> Non
     parts = [rows[at : at + batch] for at in range(0, count, batch)]
     inserts: dict[bool, list[float]] = {True: [], False: []}
     deletes: dict[bool, list[float]] = {True: [], False: []}
+    asked: list[float] = []
     for _ in range(RUNS):
         for is_site in (False, True):
             with _database(view, is_site=is_site) as db:
                 inserts[is_site].append(_processor_time(db.insert, parts))
+                if isinstance(db, Site):
+                    asked.append(_ask(db))
                 deletes[is_site].append(_processor_time(db.delete, parts))
     for what, times in (("insert", inserts), ("delete", deletes)):
         report.compare(f"{name}: {what} {count:,} rows", Timing(times[True]), "counting", Timing(times[False]))
-    # After all that, so that nothing is loaded while memory is counted.
-    more = _memory(view, parts, is_site=True) - _memory(view, parts, is_site=False)
-    report.figure(f"{name}: more memory with {count:,} rows", more / 2**20, "MiB")
+    together = [first + later for first, later in zip(inserts[True], asked, strict=True)]
+    report.compare(
+        f"{name}: insert {count:,} rows, and work out what others are told",
+        Timing(together),
+        "counting",
+        Timing(inserts[False]),
+    )
+    site, plain = (_memory(name, count, batch, is_site=is_site) for is_site in (True, False))
+    report.figure(f"{name}: memory for {count:,} rows, a site", site / 2**20, "MiB")
+    report.figure(f"{name}: memory for {count:,} rows, counting", plain / 2**20, "MiB")
 
 
-def _memory(view: str, parts: Sequence[Sequence[Row]], *, is_site: bool) -> int:
-    """What Python and its arrays take up for a database with all rows, in bytes."""
+def _ask(site: Site) -> float:
+    """What waits until somebody asks: ids, causal lengths and derivations of what changed."""
+    started = time.process_time()
+    site.status()
+    return time.process_time() - started
+
+
+def _memory(name: str, count: int, batch: int, *, is_site: bool) -> int:
+    """Resident memory that a database with all rows takes up, in a process of its own, in bytes."""
+    command = [sys.executable, "-m", "benchmarks.replica", "--memory-of", name, str(count), str(batch), str(is_site)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)  # noqa: S603 - this module
+
+
+def tell_memory(name: str, count: int, batch: int, *, is_site: bool) -> None:
+    rows = rows_of(count)
+    with _database(VIEWS[name], is_site=is_site) as warm:
+        for at in range(0, 20_000, batch):
+            warm.insert("r1", rows_of(20_000, seed=3)[at : at + batch])
+        if isinstance(warm, Site):
+            warm.status()
     gc.collect()
-    tracemalloc.start()
-    with _database(view, is_site=is_site) as db:
-        for part in parts:
-            db.insert("r1", part)
+    before = resident_bytes()
+    with _database(VIEWS[name], is_site=is_site) as db:
+        for at in range(0, count, batch):
+            db.insert("r1", rows[at : at + batch])
+        if isinstance(db, Site):
+            db.status()
         gc.collect()
-        taken = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    return taken
+        print(resident_bytes() - before)
 
 
 def _processor_time(change: Callable[[str, Sequence[Row]], object], parts: Sequence[Sequence[Row]]) -> float:
@@ -123,6 +150,7 @@ from whence.web.site import ServedSite
 site = whence.site("server")
 site.execute(TABLES)
 site.share("r1")
+site.introduce("client")
 site.insert("r1", rows_of(int(sys.argv[1])))
 with ServedSite(site, port=0) as served:
     print(served.url, served.token, flush=True)
@@ -174,4 +202,7 @@ def _absence(report: Report, sizes: Sizes) -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--memory-of"]:
+        tell_memory(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), is_site=sys.argv[5] == "True")
+        sys.exit()
     main(run, full=Sizes(), quick=Sizes(rows=(10_000,), travelling=20_000, absent=50_000))

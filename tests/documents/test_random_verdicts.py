@@ -62,7 +62,7 @@ def check(tree_xml: str, saturated: str, asked: list[Query], before: dict[str, s
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=60)
+@settings(max_examples=75)
 def test_verdicts_are_those_of_lxml(seed: int) -> None:
     chance = random.Random(seed)
     tree = random_tree(chance, 2)

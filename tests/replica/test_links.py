@@ -37,6 +37,10 @@ def test_http_needs_the_token_and_carries_both_ways() -> None:
         for token in (None, "a wrong one"):
             with pytest.raises(RefusedMessageError, match="token is missing, or another one"):
                 two.pull(served.url, token=token)
+        with pytest.raises(RefusedMessageError, match="'two' has not been introduced to 'one'"):
+            two.pull(served.url, token=served.token)
+        assert len(one.rows("r")) == 30
+        one.introduce("two")
         first = two.pull(served.url, token=served.token)
         assert one.rows("r") == two.rows("r") and len(one.rows("r")) == 31
         assert two.rows("v") == one.rows("v")
@@ -58,6 +62,7 @@ def test_https_with_a_certificate(tmp_path: Path) -> None:
         pytest.skip("openssl makes no certificate here")
     one, two = sharing("one"), sharing("two")
     one.insert("r", [(1, "secret")])
+    one.introduce("two")
     with ServedSite(one, port=0, certificate=certificate, key=key) as served:
         assert served.url.startswith("https://")
         with pytest.raises(StateError, match="certificate"):
@@ -70,6 +75,11 @@ def test_messages_in_a_folder(tmp_path: Path) -> None:
     sites = [sharing(name) for name in ("one", "two", "three")]
     for number, site in enumerate(sites):
         site.insert("r", [(number, site.name)])
+        sync_folder(site, tmp_path)
+    (reason, _) = sync_folder(sites[0], tmp_path).refused
+    assert reason.endswith("'two' has not been introduced to 'one'") or "'three'" in reason
+    for site in sites:
+        site.introduce("one", "two", "three")
     for _ in range(3):
         for site in sites:
             assert sync_folder(site, tmp_path).refused == ()
@@ -127,6 +137,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     one, two, folder = (str(tmp_path / name) for name in ("one", "two", "folder"))
     assert main(["site", "init", "one", one, "--program", str(program), "--share", "r"]) == 0
     assert main(["site", "init", "two", two, "--follow", "one:v=seen"]) == 0
+    assert main(["site", "introduce", one, "two"]) == 0
     assert "follows seen: not met yet" in capsys.readouterr().out
     with open_site(one) as site:
         site.insert("r", [(1, "x")])

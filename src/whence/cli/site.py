@@ -57,6 +57,10 @@ def add_site(commands: Commands) -> None:
     status = parts.add_parser("status", help="tell what it shares, whom it met, what it keeps")
     status.add_argument("directory", type=Path)
     status.set_defaults(command=show_status, usage_error=status.error)
+    introduce = parts.add_parser("introduce", help="let sites in that it has not met, over HTTP or through a folder")
+    introduce.add_argument("directory", type=Path)
+    introduce.add_argument("sites", nargs="+", metavar="SITE")
+    introduce.set_defaults(command=introduce_sites, usage_error=introduce.error)
     forget = parts.add_parser("forget", help="wait no longer for a site that will not come back")
     forget.add_argument("directory", type=Path)
     forget.add_argument("site")
@@ -117,6 +121,12 @@ def sync_site(options: argparse.Namespace) -> None:
 
 def show_status(options: argparse.Namespace) -> None:
     with _opened(options) as site:
+        _say(str(site.status()))
+
+
+def introduce_sites(options: argparse.Namespace) -> None:
+    with _opened(options) as site:
+        site.introduce(*options.sites)
         _say(str(site.status()))
 
 

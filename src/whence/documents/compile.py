@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from whence.algebra.kleene import Truth
 from whence.documents.conditions import TEXT_STEP, Branch, Context
-from whence.documents.places import Place, Rules, Tables, closed
+from whence.documents.places import Place, Rules, closed
 from whence.documents.xpath.syntax import PathExpression
 
 
@@ -84,7 +83,7 @@ class MainPath:
         selected: str | None = None
         for at, branch in enumerate(self.branches):
             is_last = at == len(self.branches) - 1
-            above = self._above(selected, branch, mode)
+            above = self._above(selected, branch)
             if mode is Truth.MAYBE:
                 sources.append(self._source(branch, selected, above))
             body = [*branch.nodes("n", "y" if above else "_", mode), *above]
@@ -96,30 +95,27 @@ class MainPath:
                 self.stages[at, mode] = selected
         raise AssertionError("a path has a step")
 
-    def _above(self, selected: str | None, branch: Branch, mode: Truth) -> list[str]:
+    def _above(self, selected: str | None, branch: Branch) -> list[str]:
         """Literals: `y` is selected, or for a descendant step lies within what is."""
         if selected is None:
             return []
         if branch.step.axis == "child":
             return [f"{selected}(y)"]
-        edge = branch.place.leading_to(branch.here, with_streams=mode is Truth.MAYBE)
-        return [f"{closed(self._rules, 'within', selected, edge, upwards=False)}(y)"]
+        return [f"{closed(self._rules, 'within', selected, branch.place.edges_below(), upwards=False)}(y)"]
 
     def _source(self, branch: Branch, selected: str | None, above: list[str]) -> list[str]:
-        stream, *rest = branch.streams()
-        parts = stream.split("(_, ", 1)
-        body = [f"{parts[0]}(s, {parts[1]}", *rest]
+        body = branch.streams("s")
         return [*body, *above] if selected is not None else body
 
 
-def compile_query(name: str, document: str, path: PathExpression, number: Callable[[str], int]) -> Compiled:
+def compile_query(name: str, document: str, path: PathExpression) -> Compiled:
     """Views for a query whose answers are nodes.
 
     `NAME(node, path)` are the answers, `NAME_value(node, value)` their texts, and `NAME_possible(node, path, stream)`
     what may still come: nodes with an empty stream, and nodes of streams with their names.
     """
-    context = Context(Rules(name), document, number)
-    names, rules, tables = Names(name), context.rules, Tables(document)
+    context = Context(Rules(name), document)
+    names, rules = Names(name), context.rules
     main = MainPath(context, path)
     for relation, mode in ((name, Truth.TRUE), (names.candidate, Truth.MAYBE)):
         body, sources = main.selected(mode)
@@ -130,7 +126,7 @@ def compile_query(name: str, document: str, path: PathExpression, number: Callab
     rules.add(f"{names.possible}(s, x, f)", f"{names.source}(s, x, f)")
     if path.steps[-1].kind == "element":
         text = main.end.step(TEXT_STEP)
-        rules.add(f"{names.value}(n, v)", f"{tables.text}(_, n, z, v, _)", *text.at("z"), f"{name}(n, _)")
+        rules.add(f"{names.value}(n, v)", f"{text.nodes()}(_, n, _, v, _)", f"{name}(n, _)")
     else:
-        rules.add(f"{names.value}(n, v)", f"{tables.text}(n, _, _, v, _)", f"{name}(n, _)")
+        rules.add(f"{names.value}(n, v)", f"{main.end.nodes()}(n, _, _, v, _)", f"{name}(n, _)")
     return Compiled(context, main)

@@ -7,10 +7,11 @@ is followed in both as any change of rows is. In the second, a stream holds the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from whence.algebra.kleene import Truth
+from whence.documents.openings import Opening
 from whence.documents.places import Place, Rules, Tables, closed
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression, Step
 from whence.model.types.strings import datalog_string
@@ -20,30 +21,17 @@ TEXT_STEP = Step("child", "text", "")
 ROOT_NODE = "0"
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What a stream would have to bring: these steps, the first of them below the stream's parent.
-
-    `number` stands for it in the document's table of what streams can bring.
-    """
-
-    document: str
-    number: int
-    steps: tuple[Step, ...]
-    test: Comparison | None = None
-
-
 @dataclass(slots=True)
 class Context:
     """What the parts of one query share: its rules, its document, and what it asks of streams."""
 
     rules: Rules
     document: str
-    number: Callable[[str], int]
-    """The next number of an opening in a document."""
-
     openings: list[Opening] = field(default_factory=list)
     roots: dict[str, Place] = field(default_factory=dict)
+    asked: int = 0
+    """How many openings there have been."""
+
     known: dict[tuple[object, ...], str] = field(default_factory=dict)
     """Relations that have their rules already."""
 
@@ -52,11 +40,12 @@ class Context:
             self.roots[document] = Place(self.rules, Tables(document))
         return self.roots[document]
 
-    def opening(self, tables: Tables, steps: Sequence[Step], test: Comparison | None = None) -> str:
-        """The literal that a stream `f` of label `l` can bring the steps."""
-        number = self.number(tables.document)
-        self.openings.append(Opening(tables.document, number, tuple(steps), test))
-        return f"{tables.brings}({number}, f, l)"
+    def opening(self, place: Place, steps: Sequence[Step], test: Comparison | None, node: str) -> str:
+        """The literal that a stream `f`, a node below `y` at the path `x`, can bring the steps."""
+        self.asked += 1
+        name = f"{self.rules.name} {self.asked}"
+        self.openings.append(Opening(place.tables.document, name, place.position, tuple(steps), test))
+        return f'{place.tables.open}("{name}", {node}, y, x, f)'
 
 
 @dataclass(frozen=True)
@@ -93,26 +82,22 @@ class Branch:
             branch = rest
         return branch, passed
 
-    def streams(self) -> list[str]:
+    def streams(self, node: str = "_") -> list[str]:
         """Literals: a stream that stands where it could bring the first step below `y`."""
-        tables = self.place.tables
-        at = self.place.at("x") if self.step.axis == "child" else self.place.inside("x")
-        opening = self.context.opening(tables, self.steps, self.test)
+        opening = self.context.opening(self.place, self.steps, self.test, node)
         elsewhere = [
             each for step in self.steps for part in step.predicates for each in demands(self.context, self.place, part)
         ]
-        return [f"{tables.stream}(_, y, x, f, l)", *at, opening, *elsewhere]
+        return [opening, *elsewhere]
 
     def nodes(self, node: str, parent: str, mode: Truth) -> list[str]:
         """Literals: `node` below `parent` matches the first step, its predicates included."""
-        tables = self.place.tables
         if self.step.kind == "element":
             return [
-                f"{tables.element}({node}, {parent}, x)",
-                *self.here.at("x"),
+                f"{self.here.nodes()}({node}, {parent}, x)",
                 *conditions(self.context, self.here, self.step.predicates, node, mode),
             ]
-        return [f"{tables.text}({node}, {parent}, x, v, k)", *self.here.at("x"), *value_test(self.test)]
+        return [f"{self.here.nodes()}({node}, {parent}, x, v, k)", *value_test(self.test)]
 
 
 def value_test(test: Comparison | None) -> list[str]:
@@ -247,7 +232,7 @@ def either(context: Context, place: Place, parts: Sequence[Expression], mode: Tr
     name = context.known[key] = context.rules.fresh("either")
     for part in parts:
         body = conditions(context, place, (part,), "n", mode)
-        context.rules.add(f"{name}(n)", f"{place.tables.element}(n, _, x)", *place.at("x"), *body)
+        context.rules.add(f"{name}(n)", f"{place.nodes()}(n, _, _)", *body)
     return name
 
 

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self
-from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from whence.database.connect import connect
 from whence.database.database import Database
-from whence.documents.conditions import Opening
-from whence.documents.json_reader import JsonReader
+from whence.documents.alerts import Time, check_order, seconds
+from whence.documents.arriving_tree import ArrivingTree, Format
 from whence.documents.limits import DEFAULT_LIMITS, Limits
 from whence.documents.needed import Needs
-from whence.documents.nodes import ANYTHING, Arrival, Path, Paths, StreamNode
-from whence.documents.places import Tables
+from whence.documents.nodes import StreamNode
 from whence.documents.query import Node, Query
-from whence.documents.satisfiable import Source, can_bring
+from whence.documents.registry import (
+    ENDS,
+    PROPERTIES,
+    QUERIES,
+    limits_text,
+    read_limits,
+    read_schema,
+    registry_of,
+    schema_text,
+)
+from whence.documents.restoration import restore
 from whence.documents.schema import UNTYPED, Schema
 from whence.documents.subtree import rows_below
 from whence.documents.useless import useless_streams
-from whence.documents.xml_reader import XmlReader
 from whence.errors import (
     DataError,
     DuplicateNameError,
@@ -33,16 +40,11 @@ from whence.errors import (
 )
 from whence.model.updates import Commit
 
-Format = Literal["xml", "json"]
 Keep = Literal["all", "needed"]
 _NAME = re.compile(r"[^\W\d]\w*")
 
-# The documents of each database, by name: queries may join several. Neither is held here, since a document holds its
-# database.
-_DOCUMENTS: WeakKeyDictionary[Database, WeakValueDictionary[str, Document]] = WeakKeyDictionary()
 
-
-class Document:
+class Document(ArrivingTree):
     """A tree that grows while it is read. `Document.xml` and `Document.json` make one.
 
     Its nodes are rows of `database`: NAME_element, NAME_text (attributes too), NAME_stream and NAME_path. Each call
@@ -54,27 +56,14 @@ class Document:
     ) -> None:
         if not _NAME.fullmatch(name):
             raise TypeMismatchError(f"a document's name is a word, not {name!r}", hint="its tables begin with it")
-        self.name = name
-        self.form = form
-        self.database = connect() if database is None else database
-        self.tables = Tables(name)
-        self.paths = Paths(limits)
-        self.queries: dict[str, Query] = {}
-        self.openings: list[Opening] = []
         if keep not in ("all", "needed"):
             raise TypeMismatchError(f'keep is "all" or "needed", not {keep!r}')
+        super().__init__(form, name, connect() if database is None else database, schema, limits)
+        self.queries: dict[str, Query] = {}
+        self.registry = registry_of(self.database)
         self._keep = keep
-        self._schema = schema
-        self._limits = limits
-        self._closed: set[str] = set()
-        self._lock = threading.RLock()
-        self._next_node = 1
-        self._streams: dict[str, dict[int, StreamNode]] = {}
-        self._ended: set[str] = set()
-        self._sources: set[tuple[str, str]] = set()
         self._is_dropping = False
-        if self.database.catalog().find(self.tables.element) is not None:
-            raise DuplicateNameError(f"there is a document {name!r} already", hint="give this one another name=")
+        self._lock = threading.RLock()
 
     @classmethod
     def xml(
@@ -98,6 +87,36 @@ class Document:
         return document
 
     @classmethod
+    def reopen(cls, name: str = "document", *, database: Database) -> Document:
+        """A document that was opened in this database before, with its queries: `document.queries` has them by name.
+
+        Joins read several documents, so that all documents of the database are there again after this.
+        """
+        registry = registry_of(database)
+        fresh: list[Document] = []
+        for stored, properties in registry.properties().items():
+            if stored not in registry.documents:
+                schema, limits = read_schema(properties["schema"]), read_limits(properties["limits"])
+                form: Format = "xml" if properties["form"] == "xml" else "json"
+                keep: Keep = "all" if properties["keep"] == "all" else "needed"
+                registry.documents[stored] = document = cls(form, stored, database, keep, schema, limits)
+                restore(document, properties)
+                fresh.append(document)
+        for owner, query, text in registry.queries():
+            document = registry.documents[owner]
+            if document in fresh:
+                document.queries[query] = Query(document, text["xpath"], query, text["select"], text["where"])
+                document.queries[query].restore()
+        for document in fresh:
+            document.drop_unneeded()
+        if name not in registry.documents:
+            raise UnknownNameError(
+                f"there is no document {name!r} in this database",
+                hint=did_you_mean(name, registry.documents) or "Document.xml and Document.json make one",
+            )
+        return registry.documents[name]
+
+    @classmethod
     def json(
         cls,
         text: str | bytes,
@@ -119,58 +138,90 @@ class Document:
 
     def open(self, text: str | bytes) -> None:
         """Read what there is at the beginning."""
+        if self.database.catalog().find(self.tables.element) is not None:
+            raise DuplicateNameError(
+                f"there is a document {self.name!r} already",
+                hint="give this one another name=, or find it with Document.reopen",
+            )
         reader = self.reader(self.arrival())
         reader.document(_text(text))
+        self.registry.declare()
         self.database.rules(self.tables.declarations(), name=self.name)
-        self.commit(reader.arrival)
-        _DOCUMENTS.setdefault(self.database, WeakValueDictionary())[self.name] = self
+        schema, limits = schema_text(self.schema), limits_text(self.limits)
+        properties = {"form": self.form, "keep": self._keep, "schema": schema, "limits": limits}
+        self.commit(reader.arrival, also={PROPERTIES: [(self.name, *each) for each in properties.items()]})
+        self.registry.documents[self.name] = self
 
-    @property
-    def size(self) -> int:
-        """How many nodes have arrived, whether or not they are kept."""
-        return self._next_node - 1
-
-    def places(self) -> dict[int, list[StreamNode]]:
-        """The nodes of streams, by their parents."""
-        found: dict[int, list[StreamNode]] = {}
-        for nodes in self._streams.values():
-            for each in nodes.values():
-                found.setdefault(each.parent, []).append(each)
-        return found
-
-    @property
-    def streams(self) -> tuple[str, ...]:
-        """The streams that have not ended and have a place, in alphabetical order."""
-        return tuple(sorted(stream for stream, places in self._streams.items() if places))
-
-    def add(self, stream: str, fragment: str | bytes) -> Commit:
+    def add(self, stream: str, fragment: str | bytes, *, at: Time | None = None) -> Commit:
         """Add what a stream brought: a copy of the fragment beside each of the stream's nodes.
 
-        Where the fragment is malformed, the trees before the mistake are added, and then the error is raised.
+        Where the fragment is malformed, the trees before the mistake are added, and then the error is raised. With `at`
+        it came at that time, which is not before that of any other update.
         """
         text = _text(fragment)
         with self._lock:
-            self._drop_unneeded()
+            time, now = self._moved(at, "the update")
+            self.drop_unneeded()
             reader = self.reader(self.arrival())
             mistake: DataError | None = None
-            for place in self._open_stream(stream):
+            places = list(self._open_stream(stream))
+            for place in places:
                 try:
                     self._read(reader, text, place)
                 except DataError as error:
                     mistake = error
-            commit = self.commit(reader.arrival)
+            is_call = any(place.is_call for place in places)
+            if is_call and mistake is None:
+                self._check_result(stream, reader)
+            returned = places if is_call and mistake is None else []
+            also = {ENDS: [(self.name, stream, False)]} if returned else None
+            self.clock.pass_time(now)
+            commit = self.commit(reader.arrival, left=returned, also=also, time=time)
+            if returned:
+                self._drop_stream(stream)
+            self.clock.follow(commit, lambda _: now)
         if mistake is not None:
             raise mistake
         return commit
 
-    def end(self, stream: str) -> Commit:
+    def end(self, stream: str, *, at: Time | None = None) -> Commit:
         """The stream brings nothing more. What only it could have brought will never come."""
         with self._lock:
-            places = self._open_stream(stream)
-            commit = self.database.delete(self.tables.stream, [place.row() for place in places])
-            self._streams.pop(stream, None)
-            self._ended.add(stream)
+            time, now = self._moved(at, "the end")
+            places = list(self._open_stream(stream))
+            self.clock.pass_time(now)
+            commit = self.commit(self.arrival(), left=places, also={ENDS: [(self.name, stream, False)]}, time=time)
+            self._drop_stream(stream)
             return commit
+
+    def advance(self, to: Time) -> Commit:
+        """Nothing came until then. Alerts whose time has run out are given."""
+        with self._lock:
+            time, now = self._moved(to, "the time")
+            self.clock.pass_time(now)
+            return self.commit(self.arrival(), time=time)
+
+    def alert(self, path: str, *, after: str, unless: str, within: float, name: str) -> None:
+        """Tell of nodes that have the one and lack the other for too long, as the table `NAME(node, of, due)`.
+
+        `after` and `unless` are predicates of the nodes at the path: no delivery within 4 seconds of a payment is
+        `doc.alert("/orders/order", after="payment", unless="delivery", within=4, name="late")`. An alert is given when
+        the time of an update, or `advance`, is past the last moment, and it stays: what comes later came late.
+        """
+        with self._lock:
+            queries = [
+                self.query(f"{path}[{predicate}]", name=f"{name}_{what}")
+                for what, predicate in (("after", after), ("unless", unless))
+            ]
+            self.clock.add(name, within, queries[0].name, queries[1].name, self.named)
+
+    def _moved(self, at: Time | None, what: str) -> tuple[float | None, float]:
+        """The time of an update if it has one, which is not before the last; and what the time is then."""
+        if at is None:
+            return None, self.clock.now
+        time = seconds(at)
+        check_order(time, self.clock.time, what)
+        return time, time
 
     def query(
         self,
@@ -182,16 +233,24 @@ class Document:
     ) -> Query:
         """Ask for nodes, now and as more arrives. `name` is that of the relation that the answers are.
 
+        A query that was asked before, by this name and text, is that one.
+
         With `select` answers are tuples: {"paid": "payment/@at"} has columns by their names, as paths below the node.
         `where` compares them: "sent <= paid + 4 and number = order".
         """
         with self._lock:
-            self._check_kept()
             chosen = name if name is not None else f"{self.name}_query{len(self.queries) + 1}"
             if not _NAME.fullmatch(chosen):
                 raise TypeMismatchError(f"a query's name is a word, not {chosen!r}")
             query = Query(self, xpath, chosen, select, where)
+            known = self.queries.get(chosen)
+            if known is not None and known.text() == query.text():
+                return known
+            self._check_kept()
+            if self.database.catalog().find(chosen) is not None:
+                raise DuplicateNameError(f"there is a relation {chosen!r} already", hint="give the query another name=")
             query.define()
+            self.database.insert(QUERIES, [self.registry.query_row(self.name, chosen, query.text())])
             self.queries[chosen] = query
             return query
 
@@ -206,13 +265,6 @@ class Document:
         """Put a fragment in the place of a node, in one commit."""
         with self._lock:
             return self._replace(node, _text(fragment))
-
-    def path_of(self, node: int) -> Path:
-        """The path of an element."""
-        rows = self.database.page(self.tables.element, {"node": node}, limit=1)
-        if not rows:
-            raise DataError(f"there is no element {node} in {self.name!r}")
-        return self.paths.all[int(str(rows[0][2]))]
 
     def _replace(self, node: Node, fragment: str | bytes | None) -> Commit:
         if self._keep != "all":
@@ -229,27 +281,24 @@ class Document:
             except DataError:
                 self.paths.forget_fresh()
                 raise
-        gone: dict[str, list[Any]] = {
-            self.tables.element: elements,
-            self.tables.text: texts,
-            self.tables.stream: [s.row() for s in streams],
-        }
-        commit = self.commit(arrival, gone)
-        self.forget(streams)
+        gone: dict[str, list[Any]] = {}
+        for table, rows in ((self.tables.element, elements), (self.tables.text, texts)):
+            for row in rows:
+                for each in (table, *self.paths.all[int(str(row[2]))].tables):
+                    gone.setdefault(each, []).append(row)
+        commit = self.commit(arrival, gone, streams)
+        self.clock.follow(commit, lambda _: self.clock.now)
         return commit
-
-    def forget(self, places: Iterable[StreamNode]) -> None:
-        """These nodes of streams are not there any more."""
-        for each in places:
-            del self._streams[each.stream][each.node]
 
     def collect(self) -> tuple[str, ...]:
         """Close the streams that are useless: what they bring from now on is read by nobody and not kept."""
         with self._lock:
             closed = self.useless()
             with self.database.batch() as batch:
-                for stream in closed:
-                    batch.delete(self.tables.stream, [place.row() for place in self._streams[stream].values()])
+                places = [each for stream in closed for each in self._streams[stream].values()]
+                for table, rows in self._stream_rows(places).items():
+                    batch.delete(table, rows)
+                batch.insert(ENDS, [(self.name, stream, True) for stream in closed])
             for stream in closed:
                 del self._streams[stream]
                 self._closed.add(stream)
@@ -262,74 +311,26 @@ class Document:
         that is not among them is useful, or it would take too long to tell that it is not.
         """
         with self._lock:
-            siblings = _DOCUMENTS[self.database]
-            queries = [query for each in siblings.values() for query in each.queries.values()]
+            queries = [query for each in self.registry.documents.values() for query in each.queries.values()]
             return useless_streams(self, queries)
 
     def sibling(self, name: str) -> Document | None:
         """Another document of the same database, or this one."""
-        return _DOCUMENTS[self.database].get(name)
+        return self.registry.documents.get(name)
 
-    def next_opening(self) -> int:
-        """A number for the next thing that a query asks of this document's streams."""
-        return len(self.openings) + 1
+    def owner(self, relation: str) -> Document | None:
+        """The document of this database that keeps its nodes in a table."""
+        for each in self.registry.documents.values():
+            if each.reads(relation):
+                return each
+        return None
 
-    def register(self, openings: Iterable[Opening]) -> list[tuple[int, str, str]]:
-        """New things that queries ask of streams; the rows that tell which streams can bring them."""
-        rows: list[tuple[int, str, str]] = []
-        for opening in openings:
-            self.openings.append(opening)
-            rows += self._brought(opening, self._sources)
-        return rows
-
-    def _brought(self, opening: Opening, sources: Iterable[tuple[str, str]]) -> list[tuple[int, str, str]]:
-        return [
-            (opening.number, stream, label)
-            for stream, label in sources
-            if can_bring(self.source(stream, label), opening.steps, opening.test)
-        ]
-
-    def source(self, stream: str, label: str) -> Source:
-        """What a stream can bring: of its type, and in an array only values of the array."""
-        labels = self._schema.brought(stream)
-        if label != ANYTHING:
-            labels = frozenset((label,)) if labels is None else labels & {label}
-        return Source(labels, self.form == "json", self._schema)
-
-    def arrival(self) -> Arrival:
-        """Room for what comes next."""
-        return Arrival(self.paths, self._next_node)
-
-    def reader(self, arrival: Arrival) -> XmlReader | JsonReader:
-        """What reads texts of the document's kind into an arrival."""
-        kind = XmlReader if self.form == "xml" else JsonReader
-        return kind(self.paths, self._limits, arrival)
-
-    def _read(self, reader: XmlReader | JsonReader, text: str | bytes, place: StreamNode) -> None:
-        """A fragment, checked against the type of its stream. What is not of its type is refused whole."""
-        arrival = reader.arrival
-        mark = arrival.mark()
-        mistake: DataError | None = None
-        try:
-            reader.fragment(text, place)
-        except DataError as error:
-            mistake = error
-        if self._schema.children or self._schema.streams:
-            numbers = {*arrival.element_path[mark[1] :], *arrival.text_path[mark[2] :]}
-            try:
-                self._schema.check(place.stream, place.path, [self.paths.all[number] for number in sorted(numbers)])
-            except DataError:
-                arrival.cut(mark)
-                raise
-        if mistake is not None:
-            raise mistake
-
-    def _drop_unneeded(self) -> None:
+    def drop_unneeded(self) -> None:
         """From the first update on, paths that no query looks at are passed over."""
         if self._keep == "needed" and not self._is_dropping:
             self._is_dropping = True
             needs = Needs(self.name)
-            for owner in _DOCUMENTS[self.database].values():
+            for owner in self.registry.documents.values():
                 for query in owner.queries.values():
                     needs.add(query.path, owner.name, list((query.columns or {}).values()))
             self.paths.wanted = needs.wants
@@ -342,53 +343,6 @@ class Document:
                 f"what {self.name!r} has received is not kept, but for what its queries asked for",
                 hint='ask all queries before the first update, or open the document with keep="all"',
             )
-
-    def _open_stream(self, stream: str) -> Iterable[StreamNode]:
-        if stream in self._closed:
-            return []
-        if stream in self._ended:
-            raise StateError(
-                f"the stream {stream!r} of {self.name!r} has ended", hint="what comes after its end is not taken"
-            )
-        if stream not in self._streams:
-            raise UnknownNameError(
-                f"{self.name!r} has no stream {stream!r}",
-                hint=did_you_mean(stream, self._streams) or f"it has {', '.join(self.streams) or 'none'}",
-            )
-        return self._streams[stream].values()
-
-    def commit(self, arrival: Arrival, gone: Mapping[str, list[Any]] | None = None) -> Commit:
-        """What arrived becomes rows, and what is gone leaves, in one commit. Whoever takes nodes of streams out calls
-        `forget` then.
-        """
-        streams = [each for each in arrival.streams if each.stream not in self._ended | self._closed]
-        sources = {(each.stream, each.label) for each in streams} - self._sources
-        brought = [row for opening in self.openings for row in self._brought(opening, sources)]
-        changes: Mapping[str, object] = {
-            self.tables.path: self.paths.rows(),
-            self.tables.within: self.paths.within_rows(),
-            self.tables.element: arrival.element_rows() if arrival.element else (),
-            self.tables.text: arrival.text_rows() if arrival.text else (),
-            self.tables.stream: [each.row() for each in streams],
-            self.tables.brings: brought,
-        }
-        try:
-            with self.database.batch() as batch:
-                for table, old in (gone or {}).items():
-                    batch.delete(table, old)
-                for table, rows in changes.items():
-                    if len(rows):  # type: ignore[arg-type]
-                        batch.insert(table, rows)
-        except BaseException:
-            self.paths.forget_fresh()
-            raise
-        self.paths.fresh.clear()
-        self._next_node = arrival.next
-        self._sources |= sources
-        for each in streams:
-            self._streams.setdefault(each.stream, {})[each.node] = each
-        assert batch.commit is not None
-        return batch.commit
 
 
 def _text(text: object) -> str | bytes:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from whence.documents.needed import Position
 from whence.documents.nodes import Path, StreamNode
+from whence.documents.positions import Position
 from whence.documents.satisfiable import SourceOf, can_bring
 from whence.documents.subtree import (
     NotDecidedError,

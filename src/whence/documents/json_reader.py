@@ -19,6 +19,8 @@ from whence.errors import DataError, UnsupportedError
 
 # The member that stands for a stream: {"$stream": "payments"}.
 STREAM = "$stream"
+# And that for a call, which returns once.
+CALL = "$call"
 # The values of an array that has no name of its own, because it stands in another array or at the root.
 ITEM = "item"
 
@@ -36,6 +38,8 @@ class JsonReader:
         self._limits = limits
         self.arrival = arrival
         self._last = 0
+        self.trees = 0
+        """How many values the last fragment had."""
 
     def document(self, text: str | bytes) -> None:
         """One object or array: its members are below the root."""
@@ -49,17 +53,19 @@ class JsonReader:
         arrival = self.arrival
         self._last = arrival.next + self._limits.nodes
         good = arrival.mark()
+        self.trees = 0
         data = text.encode() if isinstance(text, str) else text
         ijson = _ijson()
         events = ijson.basic_parse(BytesIO(data), multiple_values=is_fragment)
         try:
             for event in events:
                 self._tree(event, events, place)
+                self.trees += 1
                 good = arrival.mark()
         except (ijson.JSONError, UnicodeDecodeError):
             arrival.cut(good)
             raise _malformed(data, is_fragment) from None
-        except DataError:
+        except (DataError, UnsupportedError):
             arrival.cut(good)
             raise
         except RecursionError:
@@ -89,9 +95,9 @@ class JsonReader:
         if node >= self._last:
             raise LimitError("one text brings too many nodes", self._limits.nodes, "nodes")
         if path.wanted:
-            arrival.element.append(node)
-            arrival.element_parent.append(parent)
-            arrival.element_path.append(path.number)
+            rows = arrival.at(path)
+            rows.add_node(node)
+            rows.add_parent(parent)
         if kind == "start_map":
             self._members(events, node, path)
         else:
@@ -104,8 +110,12 @@ class JsonReader:
             self._member(str(value), next(events), events, node, path)
 
     def _member(self, name: str, event: Event, events: Iterator[Event], node: int, path: Path) -> None:
+        if name == CALL:
+            raise UnsupportedError(
+                f"the call {event[1]!r} is no value of an array", hint='write {"member": [{"$call": "name"}]}'
+            )
         if name == STREAM:
-            self._stream(event[1], node, path, ANYTHING)
+            self._stream(event[1], node, path, ANYTHING, name)
         elif not name:
             raise DataError(f"a member of {path} has no name", hint="queries find members by their names")
         else:
@@ -131,11 +141,11 @@ class JsonReader:
     def _array_object(self, events: Iterator[Event], parent: int, above: Path, label: str) -> None:
         """An object in an array. If it is a stream, it stands for more values of the array."""
         first = next(events)
-        if first == ("map_key", STREAM):
-            self._stream(next(events)[1], parent, above, label)
+        if first in (("map_key", STREAM), ("map_key", CALL)):
+            self._stream(next(events)[1], parent, above, label, str(first[1]))
             if next(events)[0] != "end_map":
                 raise DataError(
-                    f'{{"$stream": ...}} stands for more values of the array {label!r}, and has other members as well',
+                    f'{{"{first[1]}": ...}} stands for values of the array {label!r}, and has other members as well',
                     hint="write the stream as an object of its own",
                 )
             return
@@ -155,19 +165,20 @@ class JsonReader:
         path = above.children.get(TEXT) or self._paths.below(above, TEXT, "text")
         arrival = self.arrival
         if path.wanted:
-            arrival.text.append(arrival.next)
-            arrival.text_parent.append(parent)
-            arrival.text_path.append(path.number)
-            arrival.value.append(text)
+            rows = arrival.at(path)
+            rows.add_node(arrival.next)
+            rows.add_parent(parent)
+            rows.add_value(text)
         arrival.next += 1
 
-    def _stream(self, name: object, parent: int, path: Path, label: str) -> None:
+    def _stream(self, name: object, parent: int, path: Path, label: str, member: str) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise DataError(
-                f"a stream needs a name, and this one has {name!r}", hint='write {"$stream": "payments"}, with one word'
+                f"a {member.removeprefix('$')} needs a name, and this one has {name!r}",
+                hint=f'write {{"{member}": "payments"}}, with one word',
             )
         arrival = self.arrival
-        arrival.streams.append(StreamNode(arrival.next, parent, path, name, label))
+        arrival.streams.append(StreamNode(arrival.next, parent, path, name, label, is_call=member == CALL))
         arrival.next += 1
 
 

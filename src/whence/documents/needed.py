@@ -3,31 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from whence.documents.conditions import TEXT_STEP
-from whence.documents.nodes import Path, ancestors
-from whence.documents.xpath.syntax import ANY_NAME, And, Comparison, Expression, Or, PathExpression, Step
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Position:
-    """A step of a query, below another or below the root."""
-
-    step: Step
-    above: Position | None
-
-    def is_at(self, path: Path) -> bool:
-        """Whether the labels of a path match the steps down to this one."""
-        if self.step.kind != path.kind or (self.step.name != ANY_NAME and self.step.label != path.label):
-            return False
-        if self.step.axis == "child":
-            return path.above.parent is None if self.above is None else _matches(self.above, path.above)
-        return self.above is None or any(_matches(self.above, each) for each in ancestors(path.above))
-
-
-def _matches(position: Position, path: Path) -> bool:
-    return path.parent is not None and position.is_at(path)
+from whence.documents.nodes import Path
+from whence.documents.positions import Position
+from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression
 
 
 class Needs:
@@ -51,9 +31,7 @@ class Needs:
         if path.kind != "element":
             return False
         climbed = [position.above for position in self._positions if position.step.axis == "descendant"]
-        return any(
-            position is not None and _matches(position, above) for position in climbed for above in ancestors(path)
-        )
+        return any(position is not None and position.is_around(path) for position in climbed)
 
     def _path(self, path: PathExpression, context: Position | None, owner: str) -> Position | None:
         if path.document is not None or path.absolute:

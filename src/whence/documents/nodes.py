@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
 
 from whence.documents.limits import LimitError, Limits
 from whence.documents.xpath.syntax import Kind
@@ -23,14 +26,18 @@ TEXT = "text()"
 ATTRIBUTE = "@"
 # The document itself, above its outermost element.
 ROOT = 0
+# More rows than these are handed over as columns, which takes longer to begin with.
+MOST_TUPLES = 300
 ANYTHING = ""
 """What a stream brings that is not bound to one label."""
 
 
 class Path:
-    """The labels from the root to a node. `wanted` tells whether rows at this path are kept."""
+    """The labels from the root to a node. `wanted` tells whether rows at this path are kept, and `tables` to which
+    tables of queries they go beside.
+    """
 
-    __slots__ = ("children", "depth", "kind", "label", "number", "parent", "wanted")
+    __slots__ = ("children", "depth", "kind", "label", "number", "parent", "tables", "wanted")
 
     def __init__(self, number: int, label: str, kind: Kind, parent: Path | None, wanted: bool) -> None:
         self.number = number
@@ -40,6 +47,7 @@ class Path:
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.children: dict[str, Path] = {}
         self.wanted = wanted
+        self.tables: tuple[str, ...] = ()
 
     @property
     def above(self) -> Path:
@@ -68,6 +76,7 @@ class Paths:
         self.all = [self.root]
         self.fresh: list[Path] = []
         self.wanted: Callable[[Path], bool] = lambda _: True
+        self.tables: Callable[[Path], tuple[str, ...]] = lambda _: ()
         self._limits = limits
 
     def below(self, parent: Path, label: str, kind: Kind = "element") -> Path:
@@ -80,6 +89,7 @@ class Paths:
             if found.depth > self._limits.depth + 1:
                 raise LimitError("elements are nested too deeply", self._limits.depth, "depth")
             found.wanted = self.wanted(found)
+            found.tables = self.tables(found)
             parent.children[label] = found
             self.all.append(found)
             self.fresh.append(found)
@@ -90,10 +100,6 @@ class Paths:
         return [
             (path.number, path.parent.number, path.label, path.kind) for path in self.fresh if path.parent is not None
         ]
-
-    def within_rows(self) -> list[tuple[int, int]]:
-        """The fresh paths with all that they begin with."""
-        return [(path.number, above.number) for path in self.fresh for above in ancestors(path)]
 
     def forget_fresh(self, kept: int = 0) -> None:
         """The paths since the last commit, but for the first, were only of nodes that are refused."""
@@ -116,56 +122,119 @@ class StreamNode:
     label: str = ANYTHING
     """What it brings are nodes of this label, as in a JSON array; or anything."""
 
-    def row(self) -> tuple[int, int, int, str, str]:
-        return self.node, self.parent, self.path.number, self.stream, self.label
+    is_call: bool = False
+    """Whether it brings one tree and ends with that."""
+
+    def row(self) -> tuple[int, int, int, str, str, bool]:
+        return self.node, self.parent, self.path.number, self.stream, self.label, self.is_call
 
 
-@dataclass(slots=True)
+class PathRows:
+    """What arrived at one path, in columns that grow together; elements have no values."""
+
+    __slots__ = ("add_node", "add_parent", "add_value", "children", "nodes", "parents", "path", "values", "wanted")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.wanted = path.wanted
+        self.children: dict[str, PathRows] = {}
+        self.nodes: list[int] = []
+        self.parents: list[int] = []
+        self.values: list[str] = []
+        # They are called for every node, and to look them up takes as long as the call.
+        self.add_node, self.add_parent = self.nodes.append, self.parents.append
+        self.add_value = self.values.append
+
+    def cut(self, node: int) -> None:
+        """Without this node and all after it."""
+        kept = bisect_left(self.nodes, node)
+        del self.nodes[kept:], self.parents[kept:], self.values[kept:]
+
+    def rows(self) -> list[Any]:
+        number = self.path.number
+        if self.path.kind == "element":
+            return [(node, parent, number) for node, parent in zip(self.nodes, self.parents, strict=True)]
+        columns = zip(self.nodes, self.parents, self.values, numbers(self.values), strict=True)
+        return [(node, parent, number, value, as_number) for node, parent, value, as_number in columns]
+
+    def table(self) -> pa.Table:
+        import pyarrow as pa
+
+        columns: dict[str, Any] = {
+            "node": pa.array(self.nodes, pa.int64()),
+            "parent": pa.array(self.parents, pa.int64()),
+            "path": pa.array(np.full(len(self.nodes), self.path.number)),
+        }
+        if self.path.kind != "element":
+            columns["value"] = pa.array(self.values, pa.string())
+            columns["number"] = pa.array(numbers(self.values), pa.float64())
+        return pa.table(columns)
+
+
+Mark: TypeAlias = tuple[int, int, int]
+"""The next node, and how many streams and fresh paths there are."""
+
+
 class Arrival:
-    """Nodes in columns, as lists that grow together; `next` is the number of the next node."""
+    """Nodes by their paths; `next` is the number of the next node."""
 
-    paths: Paths
-    next: int
-    element: list[int] = field(default_factory=list)
-    element_parent: list[int] = field(default_factory=list)
-    element_path: list[int] = field(default_factory=list)
-    text: list[int] = field(default_factory=list)
-    text_parent: list[int] = field(default_factory=list)
-    text_path: list[int] = field(default_factory=list)
-    value: list[str] = field(default_factory=list)
-    streams: list[StreamNode] = field(default_factory=list)
+    def __init__(self, paths: Paths, first: int) -> None:
+        self.paths = paths
+        self.next = first
+        self.streams: list[StreamNode] = []
+        self._at: dict[int, PathRows] = {}
 
-    def mark(self) -> tuple[int, int, int, int, int]:
+    def at(self, path: Path) -> PathRows:
+        """The rows of a path."""
+        found = self._at.get(path.number)
+        if found is None:
+            found = self._at[path.number] = PathRows(path)
+        return found
+
+    def below(self, above: PathRows, label: str, kind: Kind = "element") -> PathRows:
+        """The rows of the path with one more label."""
+        path = above.path.children.get(label) or self.paths.below(above.path, label, kind)
+        found = above.children[label] = self.at(path)
+        return found
+
+    def arrived_paths(self) -> list[Path]:
+        """Those that nodes came at."""
+        return [each.path for each in self._at.values() if each.nodes]
+
+    def mark(self) -> Mark:
         """Where the next tree begins."""
-        return self.next, len(self.element), len(self.text), len(self.streams), len(self.paths.fresh)
+        return self.next, len(self.streams), len(self.paths.fresh)
 
-    def cut(self, mark: tuple[int, int, int, int, int]) -> None:
+    def cut(self, mark: Mark) -> None:
         """Take back what came after a mark: the tree in which something was wrong."""
-        self.next, elements, texts, streams, paths = mark
-        for column in (self.element, self.element_parent, self.element_path):
-            del column[elements:]
-        for values in (self.text, self.text_parent, self.text_path, self.value):
-            del values[texts:]
+        self.next, streams, paths = mark
         del self.streams[streams:]
         self.paths.forget_fresh(paths)
+        known = len(self.paths.all)
+        self._at = {number: rows for number, rows in self._at.items() if number < known}
+        for rows in self._at.values():
+            rows.cut(self.next)
+            rows.children = {label: below for label, below in rows.children.items() if below.path.number < known}
 
-    def element_rows(self) -> pa.Table:
-        import pyarrow as pa
+    def tables(self, element: str, text: str) -> dict[str, Any]:
+        """The rows that arrived, by the tables that they go to."""
+        found: dict[str, list[Any]] = {}
+        is_small = sum(len(each.nodes) for each in self._at.values()) <= MOST_TUPLES
+        for each in self._at.values():
+            if each.nodes:
+                rows = each.rows() if is_small else each.table()
+                for table in (element if each.path.kind == "element" else text, *each.path.tables):
+                    if is_small:
+                        found.setdefault(table, []).extend(rows)
+                    else:
+                        found.setdefault(table, []).append(rows)
+        return found if is_small else {table: _joined(parts) for table, parts in found.items()}
 
-        return pa.table({"node": self.element, "parent": self.element_parent, "path": self.element_path})
 
-    def text_rows(self) -> pa.Table:
-        import pyarrow as pa
+def _joined(parts: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
 
-        return pa.table(
-            {
-                "node": self.text,
-                "parent": self.text_parent,
-                "path": self.text_path,
-                "value": pa.array(self.value, pa.string()),
-                "number": pa.array(numbers(self.value), pa.float64()),
-            }
-        )
+    return pa.concat_tables(parts).combine_chunks() if len(parts) > 1 else parts[0]
 
 
 _NUMBER = re.compile(r"[ \t\r\n]*(-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))[ \t\r\n]*")

@@ -1,15 +1,16 @@
 """Where the steps of a query can be matched: the top-down half of PossibleSat, over paths instead of nodes.
 
 The paper's relation p̂ has the nodes whose ancestors match the steps above p. Whether they do depends on labels alone,
-so it is a relation of paths here, whose size does not grow with the document.
+so it is told by a node's path when the node arrives, and what arrives there is a table.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from whence.documents.xpath.syntax import ANY_NAME, Step
-from whence.model.types.strings import datalog_string
+from whence.documents.positions import Position
+from whence.documents.routes import Reach, Route
+from whence.documents.xpath.syntax import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +32,22 @@ class Tables:
         return f"{self.document}_path"
 
     @property
-    def within(self) -> str:
-        """Each path with all that it begins with, itself included: the ancestors, of paths instead of nodes."""
-        return f"{self.document}_within"
-
-    @property
     def stream(self) -> str:
         return f"{self.document}_stream"
 
     @property
-    def brings(self) -> str:
-        """Which streams can bring what is asked for at a step."""
-        return f"{self.document}_brings"
+    def open(self) -> str:
+        """The nodes of streams that can bring what a query asks for at a step."""
+        return f"{self.document}_open"
 
     def declarations(self) -> str:
         return f"""
             .decl {self.path}(path: number, parent: number, label: symbol, kind: symbol)
-            .decl {self.within}(path: number, above: number)
             .decl {self.element}(node: number, parent: number, path: number) bag
             .decl {self.text}(node: number, parent: number, path: number, value: symbol, number: float nullable) bag
-            .decl {self.stream}(node: number, parent: number, path: number, stream: symbol, label: symbol)
-            .decl {self.brings}(step: number, stream: symbol, label: symbol)
+            .decl {self.stream}(node: number, parent: number, path: number, stream: symbol, label: symbol,
+                is_call: boolean)
+            .decl {self.open}(step: symbol, node: number, parent: number, path: number, stream: symbol)
         """
 
 
@@ -61,6 +57,9 @@ class Rules:
 
     name: str
     lines: list[str] = field(default_factory=list)
+    routes: dict[str, Route] = field(default_factory=dict)
+    """The tables of nodes that they read, by name."""
+
     _next: int = 0
 
     def fresh(self, what: str) -> str:
@@ -77,64 +76,39 @@ class Rules:
 
 
 class Place:
-    """The paths at which a step of a query can be matched; at the root it is the document itself.
+    """The paths at which a step of a query can be matched; at the root it is the document itself."""
 
-    Relations of paths that few need are made when they are asked for.
-    """
-
-    def __init__(self, rules: Rules, tables: Tables, hat: str | None = None) -> None:
+    def __init__(self, rules: Rules, tables: Tables, position: Position | None = None) -> None:
         self.rules = rules
         self.tables = tables
-        self._hat = hat
-        self._inside: str | None = None
+        self.position = position
         self._below: str | None = None
         self._steps: dict[Step, Place] = {}
 
     @property
     def is_root(self) -> bool:
-        return self._hat is None
+        return self.position is None
 
-    def at(self, path: str) -> list[str]:
-        """Literals: the path is one of these."""
-        return [f"{path} = 0"] if self._hat is None else [f"{self._hat}({path})"]
-
-    def inside(self, path: str) -> list[str]:
-        """Literals: the path is one of these, or below one."""
-        if self._hat is None:
-            return []
-        if self._inside is None:
-            self._inside = self.rules.fresh("inside")
-            self.rules.add(f"{self._inside}(x)", f"{self.tables.within}(x, y)", f"{self._hat}(y)")
-        return [f"{self._inside}({path})"]
+    def nodes(self, reach: Reach = "at") -> str:
+        """The table of the nodes at these paths, or of the elements below them."""
+        if self.position is None:
+            return self.tables.element
+        route = Route(self.tables.document, self.position, reach)
+        self.rules.routes[route.table] = route
+        return route.table
 
     def edges_below(self) -> str:
         """The relation of the elements below these places, with their parents."""
         if self._below is None:
-            below, self._below = self.rules.fresh("below"), self.rules.fresh("edge")
-            self.rules.add(f"{below}(x)", f"{self.tables.path}(x, y, _, _)", *self.inside("y"))
-            self.rules.add(f"{self._below}(n, y)", f"{self.tables.element}(n, y, x)", f"{below}(x)")
+            self._below = self.rules.fresh("edge")
+            self.rules.add(f"{self._below}(n, y)", f"{self.nodes('below')}(n, y, _)")
         return self._below
 
     def step(self, step: Step) -> Place:
         """Where the step leads to from here."""
         if step not in self._steps:
-            hat = self.rules.fresh("at")
-            label = "_" if step.name == ANY_NAME else datalog_string(step.label)
-            above = self.at("y") if step.axis == "child" else self.inside("y")
-            parent = "y" if above else "_"
-            self.rules.add(f"{hat}(x)", f'{self.tables.path}(x, {parent}, {label}, "{step.kind}")', *above)
-            self._steps[step] = Place(self.rules, self.tables, hat)
+            self._steps[step] = Place(self.rules, self.tables, Position(step, self.position))
         return self._steps[step]
-
-    def leading_to(self, target: Place, *, with_streams: bool) -> str:
-        """The relation of edges that lead down from here to the parents of target nodes, and of streams if wanted."""
-        rules, tables = self.rules, self.tables
-        lead, edge = rules.fresh("lead"), rules.fresh("down")
-        rules.add(f"{lead}(z)", f"{tables.path}(x, y, _, _)", *target.at("x"), f"{tables.within}(y, z)")
-        if with_streams:
-            rules.add(f"{lead}(z)", f"{tables.stream}(_, _, x, _, _)", f"{tables.within}(x, z)")
-        rules.add(f"{edge}(n, y)", f"{tables.element}(n, y, x)", f"{lead}(x)", *self.inside("x"))
-        return edge
 
 
 def closed(rules: Rules, what: str, base: str, edge: str, *, upwards: bool, values: str = "") -> str:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.algebra.kleene import Truth
+from whence.documents.calls import UndecidedError, can_become_true
 from whence.documents.check import check_attributes
 from whence.documents.compile import Names, compile_query
 from whence.documents.explanation import Missing, missing
 from whence.documents.nodes import Path
+from whence.documents.openings import Row as OpenRow
 from whence.documents.relevance import add_relevance
 from whence.documents.tuples import compile_tuples
 from whence.documents.xpath.parse import parse_condition, parse_query, parse_relative
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from whence.documents.document import Document
+    from whence.explain.hypothetical.what_if import WhatIf
     from whence.explain.proofs.proof import ProofStep
 
 STATUS: dict[Truth, str] = {Truth.TRUE: "true", Truth.MAYBE: "not yet", Truth.FALSE: "never"}
@@ -91,21 +94,25 @@ class Query:
         self.path = parse_query(xpath)
         self.columns = None if select is None else {name: parse_relative(path) for name, path in select.items()}
         self.where = None if where is None else parse_condition(where)
+        self._select, self._where = None if select is None else dict(select), where
         self.names = Names(name)
-        self._numbers: dict[str, int] = {}
         self._has_useful = False
+        self._decided: tuple[int, str] | None = None
         for path in (self.path, *(self.columns or {}).values()):
             check_attributes(path)
             self._check_documents(path)
 
     def define(self) -> None:
         """Make the views, and tell them which streams can bring what they ask for."""
+        self._compile()
+        self._install()
+
+    def _compile(self) -> None:
         own = self.document.name
         if self.columns is None:
-            self._compiled = compile_query(self.name, own, self.path, self._number)
+            self._compiled = compile_query(self.name, own, self.path)
         else:
-            self._compiled = compile_tuples(self.name, own, self.path, self.columns, self.where, self._number)
-        self._install()
+            self._compiled = compile_tuples(self.name, own, self.path, self.columns, self.where)
 
     def useful(self) -> set[tuple[str, str]]:
         """Documents and streams that may still change the answers, as far as views can tell (Algorithm 3)."""
@@ -140,8 +147,8 @@ class Query:
     def _proved(self, step: ProofStep) -> Node | None:
         """The node that a row of the document's tables is."""
         relation, row = step.fact
-        document = self.document.sibling(relation.rpartition("_")[0])
-        if document is None or relation not in (document.tables.element, document.tables.text):
+        document = self.document.owner(relation)
+        if document is None:
             return None
         number, _, path, *rest = row
         assert isinstance(number, int)
@@ -158,24 +165,43 @@ class Query:
         has_predicates = any(step.predicates for step in self.path.steps)
         return sorted(self._rows(self.names.waiting)) if has_predicates or self.columns is not None else []
 
-    def _number(self, document: str) -> int:
-        found = self._document(document)
-        self._numbers[document] = self._numbers.get(document, found.next_opening() - 1) + 1
-        return self._numbers[document]
+    def restore(self) -> None:
+        """The views are there already; their document has to know what they ask of it."""
+        self._compile()
+        if self.document.database.catalog().find(self.names.useful) is not None:
+            add_relevance(self._compiled, self.names)
+            self._has_useful = True
+        self._register()
+
+    def text(self) -> dict[str, Any]:
+        """As it was asked."""
+        return {"xpath": self.xpath, "select": self._select, "where": self._where}
 
     def _install(self) -> None:
         """What was compiled since the last time."""
-        context, database = self._compiled.context, self.document.database
-        database.rules(context.rules.text, name=f"{self.name} ({self.xpath})")
-        with database.batch() as batch:
-            for name in self._numbers:
-                other = self._document(name)
-                rows = other.register(each for each in context.openings if each.document == name)
-                if rows:
-                    batch.insert(other.tables.brings, rows)
+        rules, database = self._compiled.context.rules, self.document.database
+        text = rules.text
+        rows = self._register()
+        database.rules(text, name=f"{self.name} ({self.xpath})")
+        if rows:
+            with database.batch() as batch:
+                for table, brought in rows.items():
+                    batch.insert(table, brought)
+
+    def _register(self) -> dict[str, list[OpenRow]]:
+        """Tell each document what is asked of it. The rows of what its streams can bring of that."""
+        context = self._compiled.context
+        found: dict[str, list[OpenRow]] = {}
+        routes = context.rules.routes.values()
+        for name in {each.document for each in context.openings} | {each.document for each in routes}:
+            other = self._document(name)
+            other.add_routes(each for each in routes if each.document == name)
+            rows = other.register(each for each in context.openings if each.document == name)
+            if rows:
+                found[other.tables.open] = rows
         context.rules.lines.clear()
         context.openings.clear()
-        self._numbers.clear()
+        return found
 
     @property
     def truth(self) -> Truth:
@@ -185,7 +211,28 @@ class Query:
 
     @property
     def status(self) -> str:
-        return STATUS[self.truth]
+        """The verdict: "true", "not yet", "never"; "unknown" where calls return once and it takes too long to tell."""
+        truth = self.truth
+        if truth is not Truth.MAYBE or not self.document.calls():
+            return STATUS[truth]
+        version = self.document.database.version
+        if self._decided is None or self._decided[0] != version:
+            try:
+                found = STATUS[Truth.MAYBE if can_become_true(self) else Truth.FALSE]
+            except UndecidedError:
+                found = "unknown"
+            self._decided = (version, found)
+        return self._decided[1]
+
+    def may_become_true(self, supposed: WhatIf) -> bool:
+        """Whether it is true, or can be, after a change that has not happened."""
+        if any(count > 0 for count in supposed.changes.get(self.name, {}).values()):
+            return True
+        possible = supposed.changes.get(self.names.possible, {})
+        if any(count > 0 for count in possible.values()):
+            return True
+        gone = {row for row, count in possible.items() if count < 0}
+        return any(row not in gone for row in self._rows(self.names.possible))
 
     @property
     def final(self) -> bool:

@@ -31,6 +31,8 @@ def add_relevance(compiled: Compiled, names: Names) -> None:
     relevance = _Relevance(compiled.context, names)
     main = compiled.main
     rules = compiled.context.rules
+    # These come later than the query's own, and a relation is stored with all that serves it at once.
+    rules.name = names.useful
     rules.add(f'{names.useful}("{compiled.context.document}", f)', f"{names.source}(_, _, f)")
     for at, branch in enumerate(main.branches):
         is_last = at == len(main.branches) - 1
@@ -129,15 +131,14 @@ class _Relevance:
         else:
             rules.add(f"{lacking}(n)", f"{asking}(n)", *without)
             if branch.step.axis == "descendant":
-                edge = branch.place.leading_to(branch.here, with_streams=True)
-                lacking = closed(rules, "within", lacking, edge, upwards=False)
+                lacking = closed(rules, "within", lacking, branch.place.edges_below(), upwards=False)
             at = [f"{lacking}(y)"]
         for each in (*passed, branch):
             rules.add(f'{self._names.useful}("{each.place.tables.document}", f)', *each.streams(), *at)
         if branch.step.kind != "element" or not (branch.rest or branch.step.predicates):
             return
         inner = rules.fresh("asking")
-        body = [f"{branch.place.tables.element}(n, {'_' if is_absolute else 'y'}, x)", *branch.here.at("x"), *at]
+        body = [f"{branch.here.nodes()}(n, {'_' if is_absolute else 'y'}, _)", *at]
         body += conditions(context, branch.here, branch.step.predicates, "n", Truth.MAYBE)
         if branch.rest is not None and has is not None:
             body.append(f"{exists(branch.rest, Truth.MAYBE)}(n)")

@@ -27,6 +27,8 @@ class Source:
     """Then there are no attributes, and a node that has a text has one, and nothing else."""
 
     schema: Schema = UNTYPED
+    brings_text: bool = True
+    """Whether it may bring a text, outermost."""
 
 
 SourceOf: TypeAlias = Callable[[str, str], Source]
@@ -38,6 +40,8 @@ def can_bring(source: Source, steps: Sequence[Step], test: Comparison | None) ->
     first = steps[0]
     # It stands in an element that is there, with all its attributes.
     if first.kind == "attribute" and first.axis == "child":
+        return False
+    if first.kind == "text" and first.axis == "child" and not source.brings_text:
         return False
     return satisfiable(source, source.labels, steps, test)
 
@@ -133,6 +137,12 @@ def _single_value(source: Source, path: PathExpression) -> str | None:
 
 def agreeing_value(tests: Sequence[Comparison]) -> str | None:
     """A value that passes all of the tests, which compare with constants; None if there is none."""
+    candidates = candidate_values(tests)
+    return next((candidate for candidate in candidates if all(passes(candidate, test) for test in tests)), None)
+
+
+def candidate_values(tests: Sequence[Comparison]) -> list[str]:
+    """Values of which at least one passes whichever of the tests can be passed together."""
     constants = [test.right for test in tests]
     texts = [constant for constant in constants if isinstance(constant, str)]
     numbers = sorted(constant for constant in constants if isinstance(constant, float))
@@ -142,7 +152,7 @@ def agreeing_value(tests: Sequence[Comparison]) -> str | None:
     candidates = [fresh, *texts, *(plain(each) for each in (*numbers, *between, *around))]
     # A number can be written in many ways, so that one that must not be written like this is written like that.
     candidates += [f"{candidate}.0" if "." not in candidate else f"{candidate}0" for candidate in candidates]
-    return next((candidate for candidate in candidates if all(passes(candidate, test) for test in tests)), None)
+    return list(dict.fromkeys(candidates))
 
 
 def plain(value: float) -> str:

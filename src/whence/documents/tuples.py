@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from whence.algebra.kleene import Truth
@@ -25,7 +25,6 @@ def compile_tuples(
     path: PathExpression,
     columns: Mapping[str, PathExpression],
     where: Expression | None,
-    number: Callable[[str], int],
 ) -> Compiled:
     """Views for a query with columns.
 
@@ -36,7 +35,7 @@ def compile_tuples(
         raise UnsupportedError(f"a query has at most {MOST_COLUMNS} columns", hint="ask two queries, and join them")
     if path.steps[-1].kind != "element":
         raise UnsupportedError("columns are below an element", span=path.steps[-1].span)
-    context = Context(Rules(name), document, number)
+    context = Context(Rules(name), document)
     names, rules = Names(name), context.rules
     main = MainPath(context, path)
     branches = tuple(value_branch(context, main.end, column) for column in columns.values())

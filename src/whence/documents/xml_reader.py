@@ -7,14 +7,21 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from whence.documents.limits import LimitError, Limits
-from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, Path, Paths, StreamNode
+from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, Path, PathRows, Paths, StreamNode
 from whence.errors import DataError
 
 # The target of the processing instruction that stands for a stream: `<?stream payments?>`.
 STREAM = "stream"
+# And of that for a call, which returns once.
+CALL = "call"
 NAME = re.compile(r"[^\W\d][\w.-]*")
 # Fragments may have several trees, and XML wants one: they are read as if they stood within this.
 _WRAPPER = "<fragment>"
+
+
+def stream_names(text: str) -> list[str]:
+    """The streams of a text that has been read before."""
+    return re.findall(rf"<\?{STREAM}\s+({NAME.pattern})\s*\?>", text)
 
 
 class XmlReader:
@@ -24,6 +31,8 @@ class XmlReader:
         self._paths = paths
         self._limits = limits
         self.arrival = arrival
+        self.trees = 0
+        """How many trees and texts the last fragment had, outermost."""
 
     def document(self, text: str | bytes) -> None:
         """One element, at the root."""
@@ -36,7 +45,7 @@ class XmlReader:
     def _read(self, text: str | bytes, parent: int, path: Path, *, is_fragment: bool) -> None:
         arrival = self.arrival
         parser = expat.ParserCreate()
-        events = _Events(parser, arrival, self._paths, self._limits, parent, path, is_fragment)
+        events = _Events(parser, arrival, self._limits, parent, path, is_fragment)
         whole = arrival.mark()
         is_over = False
         try:
@@ -57,6 +66,8 @@ class XmlReader:
             line, column = parser.CurrentLineNumber, parser.CurrentColumnNumber
             place = _place(line, column, is_fragment)
             raise DataError(f"{error.message}, at {place}", hint=error.hint) from None
+        finally:
+            self.trees = events.trees
 
 
 def _place(line: int, column: int, is_fragment: bool) -> str:
@@ -88,7 +99,6 @@ class _Events:
         self,
         parser: expat.XMLParserType,
         arrival: Arrival,
-        paths: Paths,
         limits: Limits,
         parent: int,
         path: Path,
@@ -96,20 +106,18 @@ class _Events:
     ) -> None:
         self._arrival = arrival
         self.nodes = [parent]
-        self._places = [path]
+        self._places = [arrival.at(path)]
         self.good = arrival.mark()
+        self.trees = 0
         parser.buffer_text = True
         parser.ordered_attributes = True
         parser.ProcessingInstructionHandler = self._instruction
         parser.EntityDeclHandler = self._entity
         parser.SkippedEntityHandler = self._skipped
-        self._attach(parser, paths, limits, is_fragment)
+        self._attach(parser, limits, is_fragment)
 
-    def _attach(self, parser: expat.XMLParserType, paths: Paths, limits: Limits, is_fragment: bool) -> None:
-        arrival, nodes, places, below = self._arrival, self.nodes, self._places, paths.below
-        element, element_parent, element_path = arrival.element, arrival.element_parent, arrival.element_path
-        add_text, add_parent = arrival.text.append, arrival.text_parent.append
-        add_path, add_value = arrival.text_path.append, arrival.value.append
+    def _attach(self, parser: expat.XMLParserType, limits: Limits, is_fragment: bool) -> None:
+        arrival, nodes, places, below = self._arrival, self.nodes, self._places, self._arrival.below
         last, longest = arrival.next + limits.nodes, limits.text
         skip_first = is_fragment
 
@@ -119,19 +127,18 @@ class _Events:
                 skip_first = False
                 return
             above = places[-1]
-            path = above.children.get(tag) or below(above, tag)
+            rows = above.children.get(tag) or below(above, tag)
             node = arrival.next
             arrival.next = node + 1
-            if path.wanted:
-                element.append(node)
-                element_parent.append(nodes[-1])
-                element_path.append(path.number)
+            if rows.wanted:
+                rows.add_node(node)
+                rows.add_parent(nodes[-1])
             nodes.append(node)
-            places.append(path)
+            places.append(rows)
             if attributes:
                 for at in range(0, len(attributes), 2):
                     label = ATTRIBUTE + attributes[at]
-                    value(path.children.get(label) or below(path, label, "attribute"), node, attributes[at + 1])
+                    value(rows.children.get(label) or below(rows, label, "attribute"), node, attributes[at + 1])
             if node > last:
                 raise LimitError("one text brings too many nodes", limits.nodes, "nodes")
 
@@ -140,6 +147,7 @@ class _Events:
             places.pop()
             if len(places) == 1:
                 self.good = arrival.mark()
+                self.trees += 1
 
         def text(characters: str) -> None:
             if not characters.isspace():
@@ -147,40 +155,42 @@ class _Events:
                 value(above.children.get(TEXT) or below(above, TEXT, "text"), nodes[-1], characters)
                 if len(places) == 1:
                     self.good = arrival.mark()
+                    self.trees += 1
 
-        def value(path: Path, parent: int, characters: str) -> None:
+        def value(rows: PathRows, parent: int, characters: str) -> None:
             node = arrival.next
             arrival.next = node + 1
-            if path.wanted:
+            if rows.wanted:
                 if len(characters) > longest:
                     raise LimitError("a text is too long", longest, "text")
-                add_text(node)
-                add_parent(parent)
-                add_path(path.number)
-                add_value(characters)
+                rows.add_node(node)
+                rows.add_parent(parent)
+                rows.add_value(characters)
 
         parser.StartElementHandler = start
         parser.EndElementHandler = end
         parser.CharacterDataHandler = text
 
     def _instruction(self, target: str, data: str) -> None:
-        if target != STREAM:
+        if target not in (STREAM, CALL):
             return
         name = data.strip()
         if not NAME.fullmatch(name):
             raise DataError(
-                f"a stream needs a name, and this one has {data!r}", hint="write <?stream payments?>, with one word"
+                f"a {target} needs a name, and this one has {data!r}",
+                hint=f"write <?{target} payments?>, with one word",
             )
-        above = self._places[-1]
+        above = self._places[-1].path
         if above.parent is None:
             raise DataError(
-                f"the stream {name!r} stands outside of the document's element", hint="put it inside of an element"
+                f"the {target} {name!r} stands outside of the document's element", hint="put it inside of an element"
             )
         arrival = self._arrival
-        arrival.streams.append(StreamNode(arrival.next, self.nodes[-1], above, name))
+        arrival.streams.append(StreamNode(arrival.next, self.nodes[-1], above, name, is_call=target == CALL))
         arrival.next += 1
         if len(self._places) == 1:
             self.good = arrival.mark()
+            self.trees += 1
 
     def _entity(self, name: str, *_: object) -> NoReturn:
         raise DataError(

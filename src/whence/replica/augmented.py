@@ -24,6 +24,8 @@ from whence.replica.vectors import Vectors, covers
 TableDeltas: TypeAlias = dict[str, dict[Row, int]]
 # The rows of a relation now, and how often each is there.
 Counts: TypeAlias = Callable[[str], Mapping[Row, int]]
+# Changes that take others back, and wait: some 100 MB. What only came would take more once it is taken in.
+MOST_CHURN = 500_000
 ReadProof: TypeAlias = Callable[[Row, int], tuple[Derivation, Told]]
 
 
@@ -32,16 +34,16 @@ class Augmented:
 
     def __init__(self, site: str) -> None:
         self.site = site
-        self.knowledge = Knowledge()
         self.presence = Presence()
-        # Which updates of whom are known here, by space.
-        self.seen: Vectors = {}
-        # How many updates this site has made.
-        self.updates = 0
+        # Changes of rows that have not been taken in: ids are only worked out when somebody asks.
+        self._pending: list[tuple[str, list[tuple[Row, int]]]] = []
+        self._churn = 0
+        self._knowledge = Knowledge()
+        self._seen: Vectors = {}
+        self._updates = 0
         # The greatest length that was collected, by space: a row that comes again comes after it.
         self.floors: dict[str, int] = {}
-        # Rows that are not there any more.
-        self.gone: dict[Id, None] = {}
+        self._gone: dict[Id, None] = {}
         self.shared: dict[str, RowText] = {}
         # Of these, the tables with a key that leaves columns out.
         self.keyed: dict[str, KeyedRows] = {}
@@ -54,28 +56,70 @@ class Augmented:
         # Rows of these tables by the id that they have here.
         self._rows: dict[Id, tuple[str, Row]] = {}
 
+    @property
+    def knowledge(self) -> Knowledge:
+        self._take_pending()
+        return self._knowledge
+
+    @property
+    def seen(self) -> Vectors:
+        """Which updates of whom are known here, by space."""
+        self._take_pending()
+        return self._seen
+
+    @property
+    def updates(self) -> int:
+        """How many updates this site has made."""
+        self._take_pending()
+        return self._updates
+
+    @property
+    def gone(self) -> dict[Id, None]:
+        """Rows that are not there any more."""
+        self._take_pending()
+        return self._gone
+
     def absorb(
         self, deltas: Mapping[str, Delta], counts: Callable[[str], Mapping[Row, int]], *, is_merge: bool
     ) -> None:
         """A commit changed rows. Where it is one that `merge` asked for, shared tables follow what is known already."""
+        can_wait = not is_merge and not self.followed and not self.keyed and self.owned.keys().isdisjoint(deltas)
         for name, delta in deltas.items():
             if name in self.shared and not is_merge:
-                self._update(self.shared[name], ((row, change > 0) for row, change in _changes(delta)))
+                self._wait(name, list(_changes(delta)))
             elif name in self.owned:
+                self._take_pending()
                 now = counts(name)
                 rows = ((row, now.get(row, 0) > 0) for row in delta)
                 self._update(self.owned[name], rows)
             elif name in self.proofs:
-                self.tell(name, (row for row, change in _changes(delta) if change > 0), again=True)
+                self._wait(name, list(_changes(delta)))
+        if not can_wait or self._churn > MOST_CHURN:
+            self._take_pending()
+
+    def _wait(self, name: str, changes: list[tuple[Row, int]]) -> None:
+        self._pending.append((name, changes))
+        self._churn += sum([change < 0 for _, change in changes])
+
+    def _take_pending(self) -> None:
+        """Take in what commits changed, in their order. It is the same whenever that happens."""
+        if self._pending:
+            pending, self._pending, self._churn = self._pending, [], 0
+            for name, changes in pending:
+                if name in self.proofs:
+                    self.tell(name, (row for row, change in changes if change > 0), again=True)
+                else:
+                    self._update(self.shared[name], ((row, change > 0) for row, change in changes))
 
     def tell(self, proofs: str, rows: Iterable[Row], *, again: bool) -> None:
         """Rows of a hidden view are derivations. Those that are known are told once more if they hold `again`."""
-        read, knowledge = self.proofs[proofs], self.knowledge
+        self._take_pending()
+        read, knowledge, has_presence = self.proofs[proofs], self._knowledge, bool(self.followed)
         for row in rows:
             derivation, told = read(row, knowledge.number)
             if again or derivation not in knowledge.told:
                 is_new = knowledge.learn_derivation(derivation, told)
-                if is_new and self.followed:
+                if is_new and has_presence:
                     self.presence.add(derivation)
 
     def adopt(self, name: str, rows: Iterable[Row]) -> bool:
@@ -113,9 +157,30 @@ class Augmented:
             for row, is_there in sorted(rows, key=lambda each: each[1]):
                 self._set(text, row, is_there, before.get(keyed.key(row)))
         else:
-            for row, is_there in rows:
-                self._set(text, row, is_there)
-        self.seen.setdefault(text.space, {})[self.site] = self.updates
+            self._update_plain(text, rows)
+        self._seen.setdefault(text.space, {})[self.site] = self._updates
+
+    def _update_plain(self, text: RowText, rows: Iterable[tuple[Row, bool]]) -> None:
+        """As `_set` for each of them: most rows that a site ever has come this way."""
+        knowledge, space, site = self._knowledge, text.space, self.site
+        lengths, floor, gone = knowledge.lengths, self.floors.get(space, 0), self._gone
+        has_presence = bool(self.followed)
+        for row, is_there in rows:
+            node, cells = text.id_and_text(row)
+            known = lengths.get(node)
+            length = floor if known is None else known.length
+            after = inserted(length) if is_there else deleted(length)
+            if after == length:
+                continue
+            self._updates += 1
+            lengths[node] = Length(space, cells, after, Dot(self._updates, site))
+            knowledge.place(node)
+            if not is_there:
+                gone[node] = None
+            elif known is not None:
+                gone.pop(node, None)
+            if has_presence:
+                self.presence.set_leaf(node, is_there=is_there)
 
     def _holder(self, keyed: KeyedRows, row: Row) -> tuple[Row, Length] | None:
         """The row that has the key of another now."""
@@ -137,7 +202,7 @@ class Augmented:
         after = inserted(length) if is_there else deleted(length)
         if after == length:
             return False
-        self.updates += 1
+        self._updates += 1
         dot = Dot(self.updates, self.site)
         if stamps is None and is_there and text.space in self.keyed:
             stamps = stamped(row, dot, before)
@@ -174,9 +239,9 @@ class Augmented:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """As it was, with knowledge that has been read already."""
-        self.updates, self.seen, self.floors = state["updates"], state["seen"], state["floors"]
+        self._updates, self._seen, self.floors = state["updates"], state["seen"], state["floors"]
         self.knowledge.number = state["number"]
-        self.gone = {node: None for node, length in self.knowledge.lengths.items() if not length.is_present}
+        self._gone = {node: None for node, length in self.knowledge.lengths.items() if not length.is_present}
 
     def start_following(self) -> None:
         """Presence is kept from now on, of all that is known."""
@@ -237,11 +302,11 @@ class Augmented:
                 # It was known here once, and has been collected.
                 return None
             # What this site does from now on comes after it.
-            self.updates = max(self.updates, item.dot.number)
+            self._updates = max(self.updates, item.dot.number)
             if known is not None and item.length != known.length and is_old == (item.length > known.length):
                 # Of two updates that did not know of each other one wins, and others may have collected it already,
                 # before they heard of the other one: it is told again, as an update that is new to all of them.
-                self.updates += 1
+                self._updates += 1
                 item = max(item, known, key=_length)._replace(dot=Dot(self.updates, self.site))
                 self.seen.setdefault(space, {})[self.site] = self.updates
                 via = ""
@@ -287,7 +352,7 @@ class Augmented:
         for node, length in list(self.knowledge.lengths.items()):
             is_theirs = length.dot.site in members or any(covers(vector, length.dot) for vector in members.values())
             if length.space == space and length.length <= floor and not is_theirs:
-                self.updates += 1
+                self._updates += 1
                 dot = Dot(self.updates, self.site)
                 self.knowledge.learn_length(node, length._replace(length=length.length + floor, dot=dot))
         self.seen.setdefault(space, {})[self.site] = self.updates

@@ -25,5 +25,8 @@ def check_shareable(relation: Relation) -> None:
             f"{relation.name!r} can have several copies of a row, and replicas cannot",
             hint="give it a PRIMARY KEY, or declare it in Datalog",
         )
-    if relation.ttl is not None or relation.window is not None:
-        raise UnsupportedError(f"rows of {relation.name!r} leave by themselves, at each site at another time")
+    if relation.window is not None or (relation.ttl is not None and relation.ttl.column is None):
+        raise UnsupportedError(
+            f"rows of {relation.name!r} leave by themselves, at each site at another time",
+            hint="a time to live that counts from a column is the same everywhere: 'ttl_column'",
+        )

@@ -38,7 +38,7 @@ def sync_folder(site: Site, folder: str | os.PathLike[str]) -> Round:
             if file.stat().st_size > MOST_BYTES:
                 raise WhenceError(f"it has more than {MOST_BYTES:,} bytes")
             data = file.read_bytes()
-            answer = site.handle(data)
+            answer = site.handle(data, from_anybody=False)
             taken += 1
             if answer is not None:
                 _leave(root, unpack(data).head.site, answer)

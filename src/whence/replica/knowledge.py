@@ -80,6 +80,8 @@ class Knowledge:
         # By key, in the order of the numbers.
         self.places: dict[Key, Place] = {}
         self.number = 0
+        # What had changed up to this number when somebody last asked.
+        self.asked = 0
         # The spaces whose derivations mention a base row.
         self.mentioning: dict[Id, tuple[str, ...]] = {}
 
@@ -89,7 +91,7 @@ class Knowledge:
         # Equal changes of two sites are one change. All sites remember the same of the two.
         if known is None or (length.length, length.dot) > (known.length, known.dot):
             self.lengths[node] = length
-            self._place(node, via)
+            self.place(node, via)
         return known
 
     def learn_derivation(self, derivation: Derivation, told: Told, via: str = "") -> bool | None:
@@ -100,7 +102,7 @@ class Knowledge:
         self.told[derivation] = told
         if known is None:
             self._mention(derivation, told.space)
-        self._place(derivation, via)
+        self.place(derivation, via)
         return True if known is None else None
 
     def restore(self, key: Key, item: Item, place: Place) -> None:
@@ -113,7 +115,7 @@ class Knowledge:
             self.told[key] = item
             self._mention(key, item.space)
         self.places[key] = place
-        self.number = max(self.number, place.number)
+        self.number = self.asked = max(self.number, place.number)
 
     def forget(self, keys: Iterable[Key]) -> None:
         for key in keys:
@@ -126,6 +128,7 @@ class Knowledge:
 
     def since(self, number: int) -> Iterator[tuple[Key, Place]]:
         """What changed after a number, newest first."""
+        self.asked = self.number
         for key, place in reversed(self.places.items()):
             if place.number <= number:
                 return
@@ -143,18 +146,20 @@ class Knowledge:
     def touch(self, spaces: Container[str]) -> None:
         """Give new numbers to what concerns these spaces: somebody has to hear of it again."""
         for key in [key for key in self.places if self.concerns(key, spaces, spaces)]:
-            self._place(key, "")
+            self.place(key, "")
 
     def _mention(self, derivation: Derivation, space: str) -> None:
         for node in (*derivation.needs, *derivation.without):
             spaces = self.mentioning.get(node, ())
             if space not in spaces:
                 self.mentioning[node] = (*spaces, space)
-                if node in self.lengths:
-                    # Whoever follows that space has to hear of it from now on.
-                    self._place(node, "")
+                place = self.places.get(node)
+                # Whoever follows that space has to hear of it from now on, unless nobody has asked since it is known.
+                if place is not None and place.number <= self.asked:
+                    self.place(node)
 
-    def _place(self, key: Key, via: str) -> None:
+    def place(self, key: Key, via: str = "") -> None:
+        """It changed now."""
         self.places.pop(key, None)
         self.number += 1
         self.places[key] = Place(self.number, via)

@@ -43,6 +43,8 @@ class Membership:
         self.peers: dict[str, Peer] = {}
         # By shared table, the updates that each member is known to know.
         self.members: dict[str, Vectors] = {}
+        # Sites that are let in when they write, though nobody has met them.
+        self.introduced: set[str] = set()
         # Sites that are members no more, and the instance that they were.
         self.forgotten: dict[str, str] = {}
 
@@ -52,6 +54,16 @@ class Membership:
             raise_to(mine, self._augmented.seen.get(table, {}))
         floors = {table: floor for table, floor in self._augmented.floors.items() if table in self._augmented.shared}
         return Head(self.site, self.instance, to, self.members, floors, self.forgotten)
+
+    def check_introduced(self, site: str) -> None:
+        """Refuse a site that nobody here knows: neither met, nor named, nor a member by what others tell."""
+        known = site in self.introduced or site in self.peers or any(site in each for each in self.members.values())
+        # What was forgotten, and a message of this site itself, are refused with their own reasons.
+        if not known and site not in self.forgotten and site != self.site:
+            raise RefusedMessageError(
+                f"{site!r} has not been introduced to {self.site!r}",
+                hint=f'introduce("{site}") at {self.site!r} lets it in',
+            )
 
     def check(self, head: Head) -> None:
         """Refuse a sender that cannot be who it says it is, or claims what cannot be. Nothing changes."""
@@ -98,11 +110,13 @@ class Membership:
             name: {**vars(peer), **{each: sorted(getattr(peer, each)) for each in ("tables", "spaces", "follows")}}
             for name, peer in self.peers.items()
         }
-        return {"peers": peers, "members": self.members, "forgotten": self.forgotten}
+        introduced = sorted(self.introduced)
+        return {"peers": peers, "members": self.members, "forgotten": self.forgotten, "introduced": introduced}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self.instance = state["instance"]
         self.members, self.forgotten = state["members"], state["forgotten"]
+        self.introduced = set(state.get("introduced", ()))
         for name, kept in state["peers"].items():
             sets = {each: frozenset(kept[each]) for each in ("tables", "spaces")}
             self.peers[name] = Peer(**{**kept, **sets, "follows": tuple(kept["follows"])})

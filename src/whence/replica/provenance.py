@@ -20,6 +20,8 @@ class BaseRow(NamedTuple):
     text: str
     length: int
     site: str
+    update: int = 0
+    """The last update of it, by its number at the site."""
 
     def __str__(self) -> str:
         what = "inserted" if self.length % 2 else "deleted"
@@ -27,7 +29,7 @@ class BaseRow(NamedTuple):
 
 
 def base_row(length: Length) -> BaseRow:
-    return BaseRow(length.space, length.text, length.length, length.dot.site)
+    return BaseRow(length.space, length.text, length.length, length.dot.site, length.dot.number)
 
 
 def supports(knowledge: Knowledge, root: Id) -> Antichain[Id]:

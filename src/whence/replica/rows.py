@@ -78,6 +78,16 @@ class RowText:
             node = self._ids[row] = id_of(self.space, self.text(row))
         return node
 
+    def id_and_text(self, row: Row) -> tuple[Id, str]:
+        """Both at once, where both are needed."""
+        text = self.text(row)
+        node = self._ids.get(row)
+        if node is None:
+            if len(self._ids) > _MOST_REMEMBERED:
+                self._ids.clear()
+            node = self._ids[row] = id_of(self.space, text)
+        return node, text
+
     def _cell(self, at: int, value: Value) -> str:
         write = _writer(self._columns[at].type)
         return str(value) if write is None else write(value)

@@ -12,6 +12,8 @@ from uuid import uuid4
 from whence.database.connect import local_session
 from whence.database.database import Database
 from whence.errors import DataError, DuplicateNameError, StateError, UnknownNameError, UnsupportedError, WhenceError
+from whence.explain.hypothetical.what_if import WhatIf
+from whence.explain.proofs.proof import Proof
 from whence.interrupts import steady_context
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
@@ -24,6 +26,7 @@ from whence.replica.links import Http, InProcess, Link, Traffic
 from whence.replica.membership import Membership
 from whence.replica.messages import Batch, Offered, Request, pack, unpack
 from whence.replica.offers import Offers
+from whence.replica.origins import Origin, base_facts
 from whence.replica.provenance import BaseRow, base_row, supports
 from whence.replica.rows import RowText, difference, space_of
 from whence.replica.status import History, PeerStatus, Status
@@ -125,10 +128,23 @@ class Site(Database):
             asked = self.handle(answer)
         return Traffic(sent, received, messages)
 
-    def handle(self, data: bytes) -> bytes | None:
-        """Take a message of another site, and return the answer, if there is one."""
+    def introduce(self, *sites: str) -> None:
+        """Let sites in that nobody has met yet, when they write over HTTP or through a folder. Others are refused."""
+        for each in sites:
+            check_name(each)
+        with self._changing():
+            self._membership.introduced.update(sites)
+
+    def handle(self, data: bytes, *, from_anybody: bool = True) -> bytes | None:
+        """Take a message of another site, and return the answer, if there is one.
+
+        Where whoever writes could be anybody, it is to be one that was met, followed or introduced.
+        """
         message = unpack(data)
         with self._changing():
+            followed = {site for follow in self._follows.values() for site, _ in follow.sources}
+            if not from_anybody and message.head.site not in followed:
+                self._membership.check_introduced(message.head.site)
             # Written while nobody else changes what is told.
             answer = pack(self._conversation.answer(message)) if isinstance(message, Request) else self._take(message)
         self._collect()
@@ -200,6 +216,23 @@ class Site(Database):
             named = [frozenset(base_row(lengths[node]) for node in each if node in lengths) for each in sets]
             return sorted(named, key=lambda each: (len(each), sorted(each)))
 
+    def origins(self, answer: Proof | WhatIf) -> list[Origin]:
+        """For the answer of `why` or `what_if`: which update of which site each row of a table in it rests on."""
+        with self._changing() as session:
+            return [self._origin(*fact) for fact in base_facts(answer, session.definitions.tables)]
+
+    def _origin(self, name: str, row: Row) -> Origin:
+        lengths = self.augmented.knowledge.lengths
+        if name in self.augmented.shared:
+            found = lengths.get(self.augmented.shared[name].id(row))
+            return Origin(name, row, () if found is None else (base_row(found),))
+        if name not in self._follows:
+            return Origin(name, row, ())
+        self._offers.tell(name)
+        sets = supports(self.augmented.knowledge, self._offers.space_of(name).id(row))
+        smallest = min(sets, key=lambda each: (len(each), sorted(each)), default=frozenset())
+        return Origin(name, row, tuple(sorted(base_row(lengths[node]) for node in smallest if node in lengths)))
+
     def _take(self, batch: Batch) -> bytes | None:
         """What another site told; the next request, if there is more."""
         deltas = self._conversation.take(batch)
@@ -231,11 +264,20 @@ class Site(Database):
                     table.delete([row for row, change in delta.items() if change < 0])
                     table.insert([row for row, change in delta.items() if change > 0])
                 session.commit(draft)
-                self._waiting = {}
+                waiting, self._waiting = self._waiting, {}
+                self._expire(session, waiting)
                 # Views of this site may be what others derive from, whose views it follows.
                 self.augmented.settle(self._waiting)
         finally:
             self._is_merging = False
+
+    def _expire(self, session: Session, came: TableDeltas) -> None:
+        """Rows whose time had passed when they came are not in their table: this site has seen them go."""
+        for name, delta in came.items():
+            if session.definitions.relations[name].ttl is not None and name in self.augmented.shared:
+                now = session.counts(name)
+                late = [(row, False) for row, change in delta.items() if change > 0 and not now.get(row)]
+                self.augmented.update(name, late)
 
     def _collect(self) -> None:
         with self._changing():

@@ -107,7 +107,9 @@ class ColumnRule:
         statistics = self._statistics
         prepared = self._prepared.get(trigger)
         if prepared is None or prepared.is_outdated:
-            tables = {self._tables[name] for name in self._reads.values()}
+            # With less than two atoms beside the one that changes there is no order to choose.
+            atoms = sum(isinstance(self._rule.rule.body[at], Atom) for at in self._reads if at != trigger)
+            tables = {self._tables[name] for name in self._reads.values()} if trigger is None or atoms > 1 else set()
             sizes = [(table, table.present) for table in tables]
             if trigger is None:
                 indexes = {name: table.indexed for name, table in self._tables.items()}

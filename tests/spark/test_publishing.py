@@ -29,7 +29,11 @@ def test_every_commit_is_seen_whatever_lies_below(spark: SparkSession) -> None:
             db.insert("link", [*LINKS, *(("d", str(number), number) for number in range(many))])
             db.insert("site", [(f"{many}", "x"), (f"{many} and more", None)])
             _check(spark, db)
-            db.insert("link", [("a", f"{many}", 2)])
+            # From the first rows that go on, nothing has to be told any more.
+            db.insert("link", [("a", f"{many}", 2), ("z", "z", 9)])
+            db.delete("link", [("z", "z", 9)])
+            db.insert("site", [("z", None)])
+            db.delete("site", [("z",)])
             with mock.patch.object(Publisher, "_show", side_effect=AssertionError("a commit is no reason")):
                 db.insert("link", [(None, f"{many} and more", 5)])
                 db.delete("link", [LINKS[0], LINKS[4]])

@@ -5,17 +5,19 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from unittest import mock
 
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 import whence
 from whence.errors import DataError, StateError, UnknownNameError, UnsupportedError
 from whence.spark import bulk_load, journal
 from whence.spark.database import SparkDatabase
+from whence.spark.source import WhenceSource
 
 PROGRAM = """
 CREATE TABLE link (src STRING, dst STRING, cost INT);
@@ -39,7 +41,7 @@ def contents(db: SparkDatabase) -> dict[str, list[str]]:
 def changed(db: SparkDatabase, chance: random.Random) -> Iterator[dict[str, list[str]]]:
     """Commits of all kinds, and what is there after each."""
     links: list[tuple[str | None, str, int | None]] = []
-    for _ in range(12):
+    while True:
         if links and chance.random() < 0.4:
             gone = chance.sample(links, min(len(links), 2))
             for link in gone:
@@ -56,43 +58,53 @@ def changed(db: SparkDatabase, chance: random.Random) -> Iterator[dict[str, list
         yield contents(db)
 
 
-def test_versions(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "overlay", "rows", "commits", "step"),
+    [
+        (0, 3, 5_000, 6, 3),
+        pytest.param(1, 20_000, 5_000, 14, 1, marks=pytest.mark.slow),
+        pytest.param(2, 3, 5_000, 14, 1, marks=pytest.mark.slow),
+        pytest.param(3, 3, 0, 14, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_versions(
+    spark: SparkSession, tmp_path: Path, seed: int, overlay: int, rows: int, commits: int, step: int
+) -> None:
     """With segments and without, with large changes in the feed and with small ones."""
-    for seed, (overlay, rows) in enumerate([(20_000, 5_000), (3, 5_000), (3, 0)]):
-        root = tmp_path / str(seed)
-        with (
-            mock.patch.object(journal, "SMALL_OVERLAY", overlay),
-            mock.patch.object(bulk_load, "TAKEN_AS_ROWS", rows),
-            SparkDatabase(spark, str(root), keep_versions=16) as db,
-        ):
-            db.execute(PROGRAM)
-            known = {}
-            for found in changed(db, random.Random(seed)):
-                known[int(db.version)] = found
-            kept = {version: found for version, found in known.items() if version > db.version - 16}
-            for version, relations in list(kept.items())[:: 3 if seed else 1]:
-                for name, expected in relations.items():
-                    assert told(db.df(name, version=version)) == expected, (seed, version, name)
-                    assert told(whence.read(spark, root, name, version)) == expected, (seed, version, name)
-            newest = contents(db)
-            for name in RELATIONS:
-                assert told(whence.read(spark, root, name.upper())) == newest[name]
+    with (
+        mock.patch.object(journal, "SMALL_OVERLAY", overlay),
+        mock.patch.object(bulk_load, "TAKEN_AS_ROWS", rows),
+        SparkDatabase(spark, str(tmp_path), keep_versions=commits) as db,
+    ):
+        db.execute(PROGRAM)
+        known = {}
+        for found in islice(changed(db, random.Random(seed)), commits):
+            known[int(db.version)] = found
+        kept = {version: found for version, found in known.items() if version > db.version - commits}
+        for version, relations in list(kept.items())[::step]:
+            for name, expected in relations.items():
+                assert told(db.df(name, version=version)) == expected, (version, name)
+                if version % 2 or step == 1:
+                    assert told(whence.read(spark, tmp_path, name, version)) == expected, (version, name)
+        newest = contents(db)
+        for name in RELATIONS:
+            assert told(whence.read(spark, tmp_path, name.upper())) == newest[name]
+            if name in ("link", "reach") or step == 1:
                 source = spark.read.format("whence").option("view", name)
-                assert told(source.load(str(root))) == newest[name]
-            version, relations = min(kept.items())
-            for name in ("link", "out"):
-                source = spark.read.format("whence").option("view", name).option("version", version)
-                assert told(source.load(str(root))) == relations[name]
-            oldest = r"version 1 of 'link' is not there: versions \d+ to \d+ are kept"
-            with pytest.raises(StateError, match=oldest) as caught:
-                db.df("link", version=1)
-            assert "keep_versions" in str(caught.value)
-            with pytest.raises(StateError, match=oldest):
-                whence.read(spark, root, "link", version=1)
-            with pytest.raises(StateError, match="version 999 of 'link' is not there"):
-                db.df("link", version=999)
-        # The database is closed now, and can still be read.
-        assert told(whence.read(spark, root, "out")) == newest["out"]
+                assert told(source.load(str(tmp_path))) == newest[name]
+        version, relations = min(kept.items())
+        source = spark.read.format("whence").option("view", "out").option("version", version)
+        assert told(source.load(str(tmp_path))) == relations["out"]
+        oldest = r"version 1 of 'link' is not there: versions \d+ to \d+ are kept"
+        with pytest.raises(StateError, match=oldest) as caught:
+            db.df("link", version=1)
+        assert "keep_versions" in str(caught.value)
+        with pytest.raises(StateError, match=oldest):
+            whence.read(spark, tmp_path, "link", version=1)
+        with pytest.raises(StateError, match="version 999 of 'link' is not there"):
+            db.df("link", version=999)
+    # The database is closed now, and can still be read.
+    assert told(whence.read(spark, tmp_path, "out")) == newest["out"]
 
 
 def test_a_view_is_not_there_before_it_was_made(spark: SparkSession, tmp_path: Path) -> None:
@@ -124,8 +136,8 @@ def test_what_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
         whence.read(spark, tmp_path / "db", "t", "one")  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="of Spark Connect cannot be used"):
         whence.read(object(), tmp_path / "db", "t")  # type: ignore[arg-type]
-    with pytest.raises(PySparkException, match="the rows of a view are not a stream"):
-        spark.readStream.format("whence").option("view", "t").load(str(tmp_path / "db"))
+    with pytest.raises(UnsupportedError, match="the rows of a view are not a stream"):
+        WhenceSource({"path": str(tmp_path / "db"), "view": "t"}).streamReader(StructType())
     shutil.rmtree(tmp_path / "db" / lost.path)
     with pytest.raises(StateError, match=f"{lost.path}, which holds rows of 't', has lost files; other relations can"):
         whence.read(spark, tmp_path / "db", "t")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
 from weakref import WeakKeyDictionary
@@ -30,6 +31,8 @@ from whence.storage.files.store import Storage
 
 # A larger change is a reason to make a view again.
 LARGE_CHANGE = 10_000
+# Whether Spark sees that a time in Parquet has no zone.
+_TIMES_IN_PARQUET = "spark.sql.parquet.inferTimestampNTZ.enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,8 @@ class Publisher:
         self._files.delete(PUBLISHED)
         self._numbers: Iterator[int] = count()
         self._token = secrets.token_hex(4)
+        # Whether the session lets SQL name files.
+        self._follows = True
 
     def frame(self, relation: Relation, later: Sequence[FeedPart] = ()) -> DataFrame:
         """The rows, copies included, under the names of their columns, as they are now or were before some changes."""
@@ -82,7 +87,7 @@ class Publisher:
 
     def _follow(self, relation: Relation, view: _View, change: Delta) -> bool:
         """Add a change to what the view shows, without telling Spark if that is possible."""
-        if not relation.arity or relation.name in self._engine.registry.owing:
+        if not self._follows or not relation.arity or relation.name in self._engine.registry.owing:
             return False
         table = change_table(relation, change)
         pending = view.pending
@@ -93,6 +98,8 @@ class Publisher:
             self._views[relation.name] = replace(view, pending=pending.with_change(table))
             return True
         path = f"{PUBLISHED}/{self._token}-{next(self._numbers)}"
+        if self.spark.conf.get(_TIMES_IN_PARQUET, "true") != "true":
+            return False
         if pending is None:
             self._files.make_directory(path)
             pending = PendingChanges(self._files, relation, path).with_change(table)
@@ -109,7 +116,7 @@ class Publisher:
         return Base(f"{quoted(database)}.{name}", view.counted.single)
 
     def _show(self, relation: Relation, view: _View) -> bool:
-        """False if this session does not take files for tables, or finds other types in them."""
+        """False if this session does not take files for tables."""
         assert view.base is not None
         assert view.pending is not None
         name, former = relation.name, self._views[relation.name].pending
@@ -117,6 +124,9 @@ class Publisher:
         try:
             self.spark.sql(text)
         except AnalysisException:
+            self._follows = False
+            self._drop_base(view.base)
+            self._files.delete(view.pending.path)
             return False
         self._own(relation)
         self._views[name] = view
@@ -151,6 +161,10 @@ class Publisher:
     def withdraw_all(self) -> None:
         for name in list(self._views):
             self.withdraw(name)
+        self._former.clear()
+        # Whoever opens the database next removes what is left.
+        with suppress(OSError):
+            self._files.delete(PUBLISHED)
 
     def _forget(self, name: str) -> bool:
         """Whether it was shown."""
@@ -161,9 +175,13 @@ class Publisher:
             self._files.delete(self._former.pop(name))
         if view.pending is not None:
             self._former[name] = view.pending.path
-        if view.base is not None and is_running(self.spark):
-            self.spark.catalog.dropGlobalTempView(view.base.name.rpartition(".")[2])
+        if view.base is not None:
+            self._drop_base(view.base)
         return True
+
+    def _drop_base(self, base: Base) -> None:
+        if is_running(self.spark):
+            self.spark.catalog.dropGlobalTempView(base.name.rpartition(".")[2])
 
     def _counted(self, spark: SparkSession, relation: Relation) -> Counted:
         registry, name = self._engine.registry, relation.name

@@ -34,7 +34,8 @@ def pack(table: pa.Table) -> bytes:
 
 def unpack(packed: memoryview) -> pa.Table:
     """Raises pa.ArrowInvalid or OSError if these are no such bytes."""
-    with pa.ipc.open_stream(pa.py_buffer(packed)) as reader:
+    # In a file they lie anywhere, and in memory where Arrow wants them.
+    with pa.ipc.open_stream(pa.py_buffer(bytes(packed))) as reader:
         # Earlier versions stored a TIMESTAMP as a moment in UTC.
         return zoneless(reader.read_all())
 

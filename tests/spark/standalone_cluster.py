@@ -69,7 +69,7 @@ def _started(directory: Path, started: list[subprocess.Popen[bytes]], name: str,
     """Start a part of the cluster, and wait for the address of the master in what it says."""
     log = directory / f"{name}.log"
     command = [SPARK_HOME / "bin/spark-class", f"org.apache.spark.deploy.{main}", "--host", "localhost"]
-    environment = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m"}
+    environment = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "PYTHONPATH": ""}
     with log.open("wb") as opened:
         started.append(
             subprocess.Popen([*command, "--webui-port", "0", *options], stdout=opened, stderr=opened, env=environment)

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from threading import Thread
 from unittest import mock
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 import whence
+from tests.spark.busy_writer import ACCOUNTS
 from whence.errors import DataError, StateError, UnknownNameError, UnsupportedError
 from whence.spark import bulk_load, journal
 from whence.spark.database import SparkDatabase
@@ -122,6 +127,17 @@ def test_a_view_is_not_there_before_it_was_made(spark: SparkSession, tmp_path: P
             whence.read(spark, tmp_path, "v", before)
 
 
+def test_version_as_of(spark: SparkSession) -> None:
+    with whence.connect(spark) as db:
+        db.execute("CREATE TABLE t (a INT)")
+        db.insert("t", [(1,)])
+        with pytest.raises(UnsupportedError, match="cannot read 't' VERSION AS OF another than the last") as caught:
+            db.query("SELECT * FROM t VERSION AS OF 1")
+        assert "db.df('t', version=...)" in str(caught.value)
+        with pytest.raises(PySparkException, match="time travel"):
+            spark.sql("SELECT * FROM t VERSION AS OF 1")
+
+
 def test_what_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
     with mock.patch.object(journal, "SMALL_OVERLAY", 1), SparkDatabase(spark, str(tmp_path / "db")) as db:
         db.execute("CREATE TABLE t (a INT); CREATE TABLE u (a INT)")
@@ -142,3 +158,26 @@ def test_what_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(StateError, match=f"{lost.path}, which holds rows of 't', has lost files; other relations can"):
         whence.read(spark, tmp_path / "db", "t")
     assert told(whence.read(spark, tmp_path / "db", "u")) == ["(1,)", "(2,)"]
+
+
+@pytest.mark.slow
+def test_a_writer_that_never_rests(spark: SparkSession, tmp_path: Path) -> None:
+    """Every frame is of one version, and whole, while another process commits and writes new bases."""
+    command = [sys.executable, "-m", "tests.spark.busy_writer", str(tmp_path), "150"]
+    looked: set[int] = set()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as writer:
+        assert writer.stdout is not None
+        # The first rows are there.
+        next(iter(writer.stdout))
+        Thread(target=writer.stdout.read, daemon=True).start()
+        while writer.poll() is None:
+            frames = [whence.read(spark, tmp_path, name) for name in ("entry", "total")]
+            found = {(row.account, row.version) for row in frames[0].collect()}
+            (number,) = {version for _, version in found}
+            assert len(found) == (ACCOUNTS if number % 2 == 0 else ACCOUNTS // 2)
+            ((of, count),) = [tuple(row) for row in frames[1].collect()]
+            assert count == (ACCOUNTS if of % 2 == 0 else ACCOUNTS // 2)
+            looked.add(number)
+    assert writer.returncode == 0
+    assert len(looked) > 3
+    assert {row.version for row in whence.read(spark, tmp_path, "entry").collect()} == {149}

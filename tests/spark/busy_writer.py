@@ -1,7 +1,7 @@
 """A process that commits and writes new bases all the time, for readers elsewhere to look at.
 
-`python -m tests.spark.busy_writer DIRECTORY COMMITS`. In a version all rows of `entry` have the same number, and there are
-as many as `total` says; half of the accounts come and go.
+`python -m tests.spark.busy_writer DIRECTORY COMMITS`. In a version all rows of `entry` have the same number, and there
+are as many as `total` says; half of the accounts come and go.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def standalone_cluster(directory: Path) -> Iterator[str]:
 def _started(directory: Path, started: list[subprocess.Popen[bytes]], name: str, main: str, *options: str) -> str:
     """Start a part of the cluster, and wait for the address of the master in what it says."""
     log = directory / f"{name}.log"
-    command = [SPARK_HOME / "bin/spark-class", f"org.apache.spark.deploy.{main}", "--host", "localhost"]
+    command = [str(SPARK_HOME / "bin/spark-class"), f"org.apache.spark.deploy.{main}", "--host", "localhost"]
     environment = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "PYTHONPATH": ""}
     with log.open("wb") as opened:
         started.append(
@@ -101,7 +101,7 @@ def submitted(directory: Path, master: str, root: Path, python: str, *options: s
     program.write_text(PROGRAM)
     settings = ["spark.sql.shuffle.partitions=2", "spark.ui.enabled=false", "spark.ui.showConsoleProgress=false"]
     conf = [part for setting in settings for part in ("--conf", setting)]
-    command = [SPARK_HOME / "bin/spark-submit", "--master", master, *options, *conf]
+    command = [str(SPARK_HOME / "bin/spark-submit"), "--master", master, *options, *conf]
     environment = {
         **os.environ,
         "SPARK_HOME": str(SPARK_HOME),
@@ -111,7 +111,7 @@ def submitted(directory: Path, master: str, root: Path, python: str, *options: s
     }
     memory = ["--driver-memory", "1g", "--executor-memory", "1g"]
     done = subprocess.run(
-        [*command, *memory, program, root, python],
+        [*command, *memory, str(program), str(root), python],
         cwd=directory, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.stdout + ("" if done.returncode == 0 else done.stderr[-4000:])

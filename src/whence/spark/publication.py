@@ -77,8 +77,9 @@ class Publisher:
         """Let `spark.sql` see the relation as it is now. `change` is what is different since it last did, if known."""
         segments = self._engine.registry.kept_frames(relation.name)
         view = self._views.get(relation.name)
-        is_small = change is not None and not isinstance(change, FrameDelta) and len(change) <= LARGE_CHANGE
-        if view is None or view.segments != segments or not is_small or not self._follow(relation, view, change):
+        small = None if isinstance(change, FrameDelta) else change
+        is_known = view is not None and view.segments == segments and small is not None and len(small) <= LARGE_CHANGE
+        if view is None or small is None or not is_known or not self._follow(relation, view, small):
             self._forget(relation.name)
             counted = self._counted(self.spark, relation)
             self._views[relation.name] = _View(list(segments), counted)

@@ -80,10 +80,9 @@ class StoredRows:
             return None
         bounds = [each for each in ranges if each is not None]
         once = relation.distinct or len(ranges) + bool(self.overlay.num_rows) <= 1
-        together = base
-        if self.overlay.num_rows:
-            overlay = arrow_frame(spark, self.overlay)
-            together = base.unionByName(overlay)
+        overlay = arrow_frame(spark, self.overlay) if self.overlay.num_rows else None
+        together = base if overlay is None else base.unionByName(overlay)
+        if overlay is not None:
             changed = compute.min_max(self.overlay.column("n")).as_py()
             bounds = [*bounds, (changed["min"], changed["max"])]
         if min([least for least, _ in bounds], default=1) > 0:
@@ -93,7 +92,7 @@ class StoredRows:
         if sum(segment.rows for segment in with_gone) > MOST_GONE:
             return None
         parts = [read_segments(spark, files, with_gone, self.columns)] if with_gone else []
-        parts += [overlay] if self.overlay.num_rows else []
+        parts += [] if overlay is None else [overlay]
         gone = functions.broadcast(reduce(DataFrame.unionByName, parts).where("n < 0").drop("n").distinct())
         touched = summed(relation, [joined(together, gone, relation, "left_semi"), together.limit(0)])
         return Counted(joined(together, gone, relation, "left_anti").unionByName(touched), once, relation.distinct)

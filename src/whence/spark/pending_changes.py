@@ -55,8 +55,7 @@ class PendingChanges:
         sink = pa.BufferOutputStream()
         parquet.write_table(change, sink)
         self.files.create(f"{self.path}/{self.count:06}.parquet", sink.getvalue().to_pybytes())
-        least = compute.min(change.column("n")).as_py()
-        takes_away = self.takes_away or (least is not None and least < 0)
+        takes_away = self.takes_away or _takes_away(change)
         return replace(self, count=self.count + 1, rows=self.rows + change.num_rows, takes_away=takes_away)
 
     def merged_into(self, path: str, change: pa.Table) -> PendingChanges:
@@ -65,7 +64,9 @@ class PendingChanges:
         written = [self.files.read(f"{self.path}/{number:06}.parquet") for number in range(self.count)]
         tables = [parquet.read_table(pa.BufferReader(data)) for data in written]
         merged = added_up(pa.concat_tables([*tables, change], promote_options="default"), self.relation)
-        return PendingChanges(self.files, self.relation, path).with_change(merged)
+        # Where rows have gone, more will go, and the text of the view is ready for them.
+        takes_away = self.takes_away or _takes_away(change)
+        return PendingChanges(self.files, self.relation, path, takes_away=takes_away).with_change(merged)
 
     def sql(self, base: Base) -> str:
         """The rows that there are, copies included, under the names of the columns."""
@@ -104,6 +105,11 @@ class PendingChanges:
         left = f"base.n + coalesce(gone.n, 0) AS n FROM {base.name} AS base LEFT JOIN {gone}"
         selected = ", ".join(f"base.{name}" for name in columns.split(", "))
         return f"(SELECT {hint}{selected}, {left} ON {_same(relation, range(relation.arity))})"
+
+
+def _takes_away(change: pa.Table) -> bool:
+    least = compute.min(change.column("n")).as_py()
+    return least is not None and least < 0
 
 
 def change_table(relation: Relation, change: Delta) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from whence.spark.sessions import is_running
 from whence.spark.stored_rows import Counted, StoredRows
 from whence.storage.files.feeds import FeedPart
 from whence.storage.files.files import Files, LocalFiles
-from whence.storage.files.store import Storage
+from whence.storage.files.store import READER_SECONDS, Storage
 
 # A larger change is a reason to make a view again.
 LARGE_CHANGE = 10_000
@@ -58,8 +59,8 @@ class Publisher:
         self._storage = storage
         self._home = home
         self._views: dict[str, _View] = {}
-        # The changes before those that a view reads now, which a query may still read.
-        self._former: dict[str, str] = {}
+        # Files that no view reads any more but perhaps a query, and since when.
+        self._unneeded: list[tuple[float, str]] = []
         self._mark = object()
         self._files = _unsynced(storage.files)
         self._files.delete(PUBLISHED)
@@ -131,11 +132,16 @@ class Publisher:
             return False
         self._own(relation)
         self._views[name] = view
-        if name in self._former:
-            self._files.delete(self._former.pop(name))
         if former is not None:
-            self._former[name] = former.path
+            self._retire(former.path)
         return True
+
+    def _retire(self, path: str) -> None:
+        """They are small, and stay as long as segments do."""
+        now = time.monotonic()
+        self._unneeded.append((now, path))
+        while self._unneeded[0][0] + READER_SECONDS < now:
+            self._files.delete(self._unneeded.pop(0)[1])
 
     def _own(self, relation: Relation) -> None:
         _OWNERS.setdefault(self.spark, {})[relation.name.lower()] = self._mark
@@ -162,7 +168,7 @@ class Publisher:
     def withdraw_all(self) -> None:
         for name in list(self._views):
             self.withdraw(name)
-        self._former.clear()
+        self._unneeded.clear()
         # Whoever opens the database next removes what is left.
         with suppress(OSError):
             self._files.delete(PUBLISHED)
@@ -172,10 +178,8 @@ class Publisher:
         view = self._views.pop(name, None)
         if view is None:
             return False
-        if name in self._former:
-            self._files.delete(self._former.pop(name))
         if view.pending is not None:
-            self._former[name] = view.pending.path
+            self._retire(view.pending.path)
         if view.base is not None:
             self._drop_base(view.base)
         return True

@@ -272,7 +272,7 @@ def test_a_crash_while_it_was_made_leaves_a_new_one(tmp_path: Path) -> None:
 def test_another_version_of_the_format(state: Path) -> None:
     file = newest(state)
     file.write_bytes(file.read_bytes().replace(b"whence commit 2 ", b"whence commit 9 ", 1))
-    refused(state, "has format 9, and this version of whence reads format 1")
+    refused(state, "has format 9, and this version of whence reads formats 1 to 2")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.2, 0.5, 0.99])

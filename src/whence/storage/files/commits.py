@@ -151,8 +151,8 @@ def read_commit(files: Files, number: int) -> CommitFile:
         raise damaged(files.root, f"{commit_path(number)}: {error}") from None
     except OtherFormatError as error:
         raise StateError(
-            f"the database in {files.root} has format {error.version}, and this version of whence reads format "
-            f"{FORMAT_VERSION}",
+            f"the database in {files.root} has format {error.version}, and this version of whence reads formats "
+            f"{READABLE[0]} to {READABLE[-1]}",
             hint="open it with the version of whence that wrote it",
         ) from None
 

@@ -134,7 +134,7 @@ def test_version_as_of(spark: SparkSession) -> None:
         with pytest.raises(UnsupportedError, match="cannot read 't' VERSION AS OF another than the last") as caught:
             db.query("SELECT * FROM t VERSION AS OF 1")
         assert "db.df('t', version=...)" in str(caught.value)
-        with pytest.raises(PySparkException, match="time travel"):
+        with pytest.raises(PySparkException, match="Time travel"):
             spark.sql("SELECT * FROM t VERSION AS OF 1")
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from whence.replica.site import Site, site
     from whence.spark.decorators import Pipeline, materialized_view
+    from whence.spark.reader import read
 
     __version__: str
 
@@ -54,6 +55,7 @@ __all__ = [
     "connect",
     "errors",
     "materialized_view",
+    "read",
     "site",
 ]
 
@@ -72,6 +74,8 @@ def __getattr__(name: str) -> object:
         return getattr(import_module("whence.replica.site"), name)
     if name in ("Pipeline", "materialized_view"):
         return getattr(import_module("whence.spark.decorators"), name)
+    if name == "read":
+        return import_module("whence.spark.reader").read
     errors = import_module("whence.errors")
     return errors if name == "errors" else getattr(errors, name)
 

@@ -16,6 +16,7 @@ import whence.spark.bulk_load
 from whence.errors import StateError, UnknownNameError
 from whence.spark.database import SparkDatabase
 from whence.spark.source import FeedFiles
+from whence.storage.files.files import open_files
 
 TABLE = """
     CREATE TABLE reading(
@@ -108,9 +109,9 @@ def test_what_cannot_be_read(spark: SparkSession, tmp_path: Path) -> None:
             assert message in str(caught.value)
         assert [change["word"] for change in told(changes(tmp_path / "db", "said", spark, since=3))] == ["c", "d"]
     with pytest.raises(StateError, match="there is no database in"):
-        FeedFiles(str(tmp_path / "nowhere"), "said").newest()
+        FeedFiles(open_files(None, str(tmp_path / "nowhere")), "said").newest()
     with pytest.raises(UnknownNameError):
-        FeedFiles(str(tmp_path / "db"), "sad").relation()
+        FeedFiles(open_files(None, str(tmp_path / "db")), "sad").relation()
 
 
 def test_a_file_that_vanishes_while_it_is_read(
@@ -120,7 +121,7 @@ def test_a_file_that_vanishes_while_it_is_read(
     with SparkDatabase(spark, str(tmp_path), keep_versions=1) as db:
         db.execute("CREATE TABLE said(word STRING)")
         db.insert("said", [("a",)])
-        feed = FeedFiles(str(tmp_path), "said")
+        feed = FeedFiles(open_files(None, str(tmp_path)), "said")
         relation = feed.relation()
         (piece,) = feed.pieces(relation, 1, 2)
         assert feed.read(relation, piece).column("word").to_pylist() == ["a"]

@@ -180,7 +180,7 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             found = session.definitions.relation(relation)
             return contents_table(found, session.counts(found.name))
 
-    def df(self, relation: str) -> Any:
+    def df(self, relation: str, *, version: int | None = None) -> Any:  # noqa: ARG002 - for a database on Spark
         """The rows of a table or view as a Spark DataFrame, if the database is on Spark."""
         with self._reading() as session:
             session.definitions.relation(relation)

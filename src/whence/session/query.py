@@ -277,6 +277,12 @@ def _relations(tree: exp.Expr, definitions: Definitions, source: SourceText) -> 
             continue
         found = None if node.db else definitions.find(node.name)
         if found is not None:
+            if (version := node.args.get("version")) is not None:
+                raise UnsupportedError(
+                    f"a query cannot read {found.name!r} {version.this} {version.args['kind']} another than the last",
+                    span=span_of(node, source),
+                    hint=f"db.df({found.name!r}, version=...) of a database on Spark has its rows at earlier versions",
+                )
             used[found.name] = found
         elif node.db or node.name.lower() not in local:
             raise UnknownNameError(

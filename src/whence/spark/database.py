@@ -47,8 +47,9 @@ from whence.spark.lifetimes import UPCOMING
 from whence.spark.publication import Publisher
 from whence.spark.query import SparkQuery
 from whence.spark.sessions import check_running, own_session
-from whence.spark.source import WhenceSource, register
+from whence.spark.source import register
 from whence.spark.streams.handle import RunningStreams, Streams
+from whence.storage.files.database_files import later_changes
 from whence.storage.files.files import open_files
 from whence.storage.files.store import Storage
 from whence.storage.sqlite.files import damaged
@@ -90,13 +91,18 @@ class SparkDatabase(Database):
         # Nobody wants views of files that are gone. At the end of the process there is no Spark any more.
         self._forgotten = weakref.finalize(self, _in_background, self._publisher.withdraw_all)
         self._forgotten.atexit = False
-        register(spark, WhenceSource)
+        register(spark)
         self._publish()
 
-    def df(self, relation: str) -> DataFrame:
-        """The rows of a table or view as they are now, copies included, as a DataFrame of the user's session."""
+    def df(self, relation: str, *, version: int | None = None) -> DataFrame:
+        """The rows of a table or view as they are now, copies included, as a DataFrame of the user's session.
+
+        With a `version`, as they were then: `connect(keep_versions=...)` tells for how many of the last commits.
+        """
         with self._reading() as session:
-            return self._publisher.frame(session.definitions.relation(relation))
+            found = session.definitions.relation(relation)
+            later = later_changes(self._storage.files, self._storage.current, found, version)
+            return self._publisher.frame(found, later)
 
     def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql

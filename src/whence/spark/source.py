@@ -7,9 +7,9 @@ without a lock and without Spark.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,21 +21,18 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from whence.engines.spark.types import rows_from_arrow, spark_type
-from whence.errors import DataError, StateError
+from whence.errors import DataError, StateError, UnsupportedError
 from whence.model.schema import Relation
 from whence.model.updates import Version
 from whence.session.contents import changes_table
 from whence.session.journal import Entry, changes
 from whence.sources.rows import zoneless
-from whence.storage.files.commits import commit_numbers, read_commit, read_current, read_logs
-from whence.storage.files.feeds import COUNT
-from whence.storage.files.files import Files, open_files
+from whence.spark.rows_source import RowsReader, rows_schema
+from whence.storage.files.commits import read_logs
+from whence.storage.files.database_files import DatabaseFiles, StoredVersion
+from whence.storage.files.files import Files, worker_files
 from whence.storage.files.manifest import Log, Manifest, Segment
-
-# A writer may collect files while they are read; then there are newer ones.
-TRIES = 20
-
-Answer = TypeVar("Answer")
+from whence.storage.files.segments import COUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,55 +45,11 @@ class FeedPiece:
     file: str | None = None
 
 
-class DatabaseFiles:
-    """A database below a root."""
-
-    def __init__(self, root: str) -> None:
-        self._root = root
-
-    @property
-    def files(self) -> Files:
-        return open_files(None, self._root)
-
-    def manifest(self) -> Manifest:
-        """The newest one."""
-
-        def read() -> Manifest:
-            current = read_current(self.files)
-            if current is None:
-                raise StateError(f"there is no database in {self._root}", hint="it has to be made first")
-            return current.manifest
-
-        return self._again(read)
-
-    def newest(self) -> int:
-        """The version of the last commit."""
-
-        def read() -> int:
-            numbers = commit_numbers(self.files)
-            if not numbers:
-                raise StateError(f"there is no database in {self._root}", hint="it has to be made first")
-            return read_commit(self.files, max(numbers)).header.version
-
-        return self._again(read)
-
-    def _again(self, read: Callable[[], Answer]) -> Answer:
-        """Read until no file has vanished under the reader's eyes."""
-        for _ in range(TRIES):
-            before = commit_numbers(self.files)
-            try:
-                return read()
-            except StateError:
-                if commit_numbers(self.files) == before:
-                    raise
-        return read()
-
-
 class FeedFiles(DatabaseFiles):
     """The feed of one relation."""
 
-    def __init__(self, root: str, name: str) -> None:
-        super().__init__(root)
+    def __init__(self, files: Files, name: str) -> None:
+        super().__init__(files)
         self._name = name
 
     def relation(self) -> Relation:
@@ -147,9 +100,15 @@ class FeedFiles(DatabaseFiles):
                 yield replace(piece, file=entry.name)
 
     def _segment(self, segment: Segment, file: str | None) -> pa.Table:
-        assert self.files.directory is not None
-        path = self.files.directory / segment.path
-        return zoneless(parquet.read_table(path if file is None else path / file, coerce_int96_timestamp_unit="us"))
+        names = [entry.name for entry in self.files.entries(segment.path)] if file is None else [file]
+        tables = [
+            parquet.read_table(
+                pa.BufferReader(self.files.read(f"{segment.path}/{name}")), coerce_int96_timestamp_unit="us"
+            )
+            for name in names
+            if not name.startswith((".", "_"))
+        ]
+        return zoneless(pa.concat_tables(tables))
 
 
 def _by_column(relation: Relation, table: pa.Table, piece: FeedPiece) -> pa.Table:
@@ -170,6 +129,8 @@ STAMPS = (
     StructField("_commit_timestamp", TimestampType()),
 )
 VERSION = "version"
+# What Spark's settings for Hadoop begin with.
+_HADOOP = "spark.hadoop."
 
 
 class TaskPieces(InputPartition):
@@ -182,23 +143,44 @@ class TaskPieces(InputPartition):
 
 
 class WhenceSource(DataSource):
-    """Options: `path` is the root of a database, `relation` a table or view, `since` a version (0 if not given)."""
+    """Options: `path` is the root of a database, and `view` one of its tables or views, whose rows are read, at a
+    `version` if one is given; or `relation` is one of them, whose changes are read, those after `since` (0).
+    """
+
+    # What Hadoop was told beside its files, where a session has such.
+    properties: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def name(cls) -> str:
         return "whence"
 
     def schema(self) -> StructType:
+        if "view" in self.options:
+            return rows_schema(self._rows().relation)
         return _schema(self._feed().relation())
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return ChangesReader(self._feed(), schema, self._since())
+        if "view" in self.options:
+            return RowsReader(self._files(), self._rows())
+        return ChangesReader(self._feed(), schema, self._number("since", 0))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - as Spark spells it
-        return FeedStreamReader(self._feed(), schema, self._since())
+        if "view" in self.options:
+            raise UnsupportedError(
+                "the rows of a view are not a stream, and its changes are",
+                hint='.option("relation", ...) reads those',
+            )
+        return FeedStreamReader(self._feed(), schema, self._number("since", 0))
+
+    def _files(self) -> Files:
+        return worker_files(self._option("path"), self.properties)
 
     def _feed(self) -> FeedFiles:
-        return FeedFiles(self._option("path"), self._option("relation"))
+        return FeedFiles(self._files(), self._option("relation"))
+
+    def _rows(self) -> StoredVersion:
+        version = self._number("version", None) if "version" in self.options else None
+        return DatabaseFiles(self._files()).contents(self._option("view"), version)
 
     def _option(self, name: str) -> str:
         value = self.options.get(name)
@@ -206,11 +188,11 @@ class WhenceSource(DataSource):
             raise DataError(f"the source whence needs the option {name!r}", hint=f'.option("{name}", "...")')
         return value
 
-    def _since(self) -> int:
-        since = self.options.get("since", "0")
-        if not since.isdecimal():
-            raise DataError(f"the option 'since' is a version, and not {since!r}")
-        return int(since)
+    def _number(self, name: str, otherwise: int | None) -> int:
+        given = self.options.get(name, str(otherwise))
+        if not given.isdecimal():
+            raise DataError(f"the option {name!r} is a version, and not {given!r}")
+        return int(given)
 
 
 class _Planner:
@@ -274,8 +256,11 @@ def _schema(relation: Relation) -> StructType:
     return StructType([*own, *STAMPS])
 
 
-def register(spark: SparkSession, source: type[DataSource]) -> None:
-    """Let a session read with the source's name. A session that was made from one which can, can already."""
+def register(spark: SparkSession) -> None:
+    """Let a session read with `format("whence")`. A session that was made from one which can, can already."""
+    told = spark.sparkContext.getConf().getAll()
+    properties = {name.removeprefix(_HADOOP): value for name, value in told if name.startswith(_HADOOP)}
+    source = type("SessionSource", (WhenceSource,), {"properties": properties}) if properties else WhenceSource
     # Spark looks for the name in the session that is active, and so it would find that of another one.
     spark.createDataFrame([], "nothing INT")
     try:

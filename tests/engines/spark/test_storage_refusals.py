@@ -271,8 +271,8 @@ def test_a_crash_while_it_was_made_leaves_a_new_one(tmp_path: Path) -> None:
 
 def test_another_version_of_the_format(state: Path) -> None:
     file = newest(state)
-    file.write_bytes(file.read_bytes().replace(b"whence commit 1 ", b"whence commit 9 ", 1))
-    refused(state, "has format 9, and this version of whence reads format 1")
+    file.write_bytes(file.read_bytes().replace(b"whence commit 2 ", b"whence commit 9 ", 1))
+    refused(state, "has format 9, and this version of whence reads formats 1 to 2")
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.2, 0.5, 0.99])
@@ -337,7 +337,7 @@ def altered(state: Path, change: Callable[[Any], object]) -> None:
         if "manifest" in header:
             change(header["manifest"])
             rest = json.dumps(header).encode() + b"\n" + body
-            file.write_bytes(b"whence commit 1 " + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
+            file.write_bytes(b"whence commit 2 " + hashlib.sha256(rest).hexdigest().encode() + b"\n" + rest)
             return
 
 

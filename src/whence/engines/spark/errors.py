@@ -17,6 +17,8 @@ from whence.errors import EvaluationError, WhenceError
 from whence.model.span import Span
 
 _SEGMENT_FILE = re.compile(r"segments/[0-9]+-[0-9a-f]+(/[^/\s'\",]+)?")
+# What a Python worker says that runs another Python than the driver.
+_MISSING_PACKAGE = re.compile(r"ModuleNotFoundError: No module named '(whence|pyarrow|numpy|pandas)[.']")
 _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER", "PATH_NOT_FOUND", "FileNotFoundException")
 # What Spark itself says about values. Everything else that it says is not about the user's data.
 _IN_OUR_WORDS = {
@@ -60,6 +62,11 @@ def spark_errors(kind: type[WhenceError], what: str, hint: str | None = None) ->
     except (PySparkException, Py4JError) as error:
         if unreadable_file(error) is not None:
             raise
+        if (missing := _MISSING_PACKAGE.search(str(error))) is not None:
+            raise kind(
+                f"{what}: the Python of Spark's executors does not have {missing[1]!r}",
+                hint="give executors an environment with whence, as docs/spark.md tells (PYSPARK_PYTHON, --archives)",
+            ) from error
         raise kind(f"{what}: {first_line(error)}", hint=hint) from error
 
 

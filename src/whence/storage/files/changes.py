@@ -34,7 +34,8 @@ def pack(table: pa.Table) -> bytes:
 
 def unpack(packed: memoryview) -> pa.Table:
     """Raises pa.ArrowInvalid or OSError if these are no such bytes."""
-    with pa.ipc.open_stream(pa.py_buffer(packed)) as reader:
+    # In a file they lie anywhere, and in memory where Arrow wants them.
+    with pa.ipc.open_stream(pa.py_buffer(bytes(packed))) as reader:
         # Earlier versions stored a TIMESTAMP as a moment in UTC.
         return zoneless(reader.read_all())
 
@@ -92,6 +93,9 @@ class CommitFileDraft:
         tables.update((name, self._table(name, new)) for name, new in change.tables.items())
         for name, segments in change.appended.items():
             tables[name] = replace(tables[name], segments=(*tables[name].segments, *segments))
+        began = manifest.began
+        if change.program is not None:
+            began = _began(manifest, change.program, change.renewed)
         notices = tuple(dict.fromkeys((*manifest.notices, *change.notices)))
         restructured = replace(
             manifest,
@@ -99,6 +103,7 @@ class CommitFileDraft:
             tables=tables,
             feeds=_without(manifest.feeds, change.renewed),
             forgotten={name: at for name, at in manifest.forgotten.items() if name not in change.renewed},
+            began=began,
             notices=notices,
         )
         return manifest if restructured == manifest else restructured
@@ -145,6 +150,17 @@ def _without(feeds: tuple[StoredFeed, ...], renewed: Collection[str]) -> tuple[S
         for feed in feeds
     )
     return tuple(feed for feed in kept if feed.changes)
+
+
+def _began(manifest: Manifest, program: StoredProgram, renewed: Collection[str]) -> dict[str, Version]:
+    """What is new begins with the next version."""
+    known = {each.name for each in manifest.program.definitions}
+    next_version = Version(manifest.version + 1)
+    return {
+        each.name: next_version if each.name not in known or each.name in renewed else manifest.began[each.name]
+        for each in program.definitions
+        if each.name not in known or each.name in renewed or each.name in manifest.began
+    }
 
 
 def _check_columns(name: str, columns: tuple[Column, ...], changes: pa.Table) -> None:

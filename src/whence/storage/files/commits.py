@@ -31,7 +31,9 @@ from whence.storage.files.files import Files
 from whence.storage.files.manifest import Log, Manifest, ManifestStep
 from whence.storage.sqlite.files import damaged
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+# What earlier versions wrote is read, and written as this one does from the next commit on.
+READABLE = (1, 2)
 COMMITS = "commits"
 
 _FIRST_LINE = re.compile(rb"whence commit (\d{1,9}) ([0-9a-f]{64})\n")
@@ -88,7 +90,7 @@ def decode(data: bytes, number: int) -> CommitFile:
     first = _FIRST_LINE.match(data)
     if first is None:
         raise MalformedError("it does not begin as it should")
-    if (version := int(first[1])) != FORMAT_VERSION:
+    if (version := int(first[1])) not in READABLE:
         raise OtherFormatError(version)
     rest = memoryview(data)[first.end() :]
     if hashlib.sha256(rest).hexdigest().encode() != first[2]:
@@ -149,8 +151,8 @@ def read_commit(files: Files, number: int) -> CommitFile:
         raise damaged(files.root, f"{commit_path(number)}: {error}") from None
     except OtherFormatError as error:
         raise StateError(
-            f"the database in {files.root} has format {error.version}, and this version of whence reads format "
-            f"{FORMAT_VERSION}",
+            f"the database in {files.root} has format {error.version}, and this version of whence reads formats "
+            f"{READABLE[0]} to {READABLE[-1]}",
             hint="open it with the version of whence that wrote it",
         ) from None
 

@@ -90,13 +90,15 @@ def _array(make: Callable[..., Any], **fields: Form) -> Form:
     return write, read
 
 
-def _object(make: Callable[..., Any], **fields: Form) -> Form:
-    """A value as an object with its fields."""
+def _object(make: Callable[..., Any], new: str | None = None, **fields: Form) -> Form:
+    """A value as an object with its fields. The `new` one is a mapping that older versions did not write."""
 
     def write(value: object) -> dict[str, object]:
         return {name: form[0](getattr(value, name)) for name, form in fields.items()}
 
     def read(value: object) -> Any:
+        if isinstance(value, dict) and new is not None:
+            value = {new: {}, **value}
         found = zip(fields.items(), record(value, *fields), strict=True)
         return make(**{name: form[1](each) for (name, form), each in found})
 
@@ -179,11 +181,28 @@ _TRUTH: Form = (bool, truth)
 _MOMENT: Form = (datetime.datetime.isoformat, moment)
 _TICK = _optional(_array(Tick, time=_MOMENT, by_wall=_TRUTH))
 _LOG = _array(Log, number=_NATURAL, section=_NATURAL, rows=_NATURAL)
-_SEGMENT = _array(Segment, path=_TEXT, rows=_NATURAL, bytes=_NATURAL)
+
+
+def _from_segment(segment: Segment) -> list[object]:
+    return [segment.path, segment.rows, segment.bytes, *([] if segment.counts is None else [list(segment.counts)])]
+
+
+def _segment(value: object) -> Segment:
+    """Older versions did not write the counts."""
+    has_counts = len(items(value)) > 3
+    path, rows, size, *counts = items(value, 4 if has_counts else 3)
+    bounds = None
+    if has_counts:
+        least, most = map(integer, items(counts[0], 2))
+        bounds = least, most
+    return Segment(text(path), natural(rows), natural(size), bounds)
+
+
+_SEGMENT: Form = (_from_segment, _segment)
 _CHANGES = _mapping(
     (
         lambda change: (_LOG if isinstance(change, Log) else _SEGMENT)[0](change),
-        lambda value: (_SEGMENT if isinstance(items(value, 3)[0], str) else _LOG)[1](value),
+        lambda value: (_SEGMENT if any(isinstance(each, str) for each in items(value)) else _LOG)[1](value),
     )
 )
 _FEED = _array(StoredFeed, version=_NATURAL, timestamp=_MOMENT, changes=_CHANGES)
@@ -204,6 +223,7 @@ step_to_json, step_from_json = _object(
 )
 manifest_to_json, manifest_from_json = _object(
     Manifest,
+    new="began",
     number=_NATURAL,
     version=_NATURAL,
     timestamp=_MOMENT,
@@ -211,6 +231,7 @@ manifest_to_json, manifest_from_json = _object(
     tables=_mapping(_TABLE),
     feeds=_items(_FEED),
     forgotten=_mapping(_NATURAL),
+    began=_mapping(_NATURAL),
     clock=_TICK,
     batches=_mapping(_INTEGER),
     notices=_items(_TEXT),

@@ -17,14 +17,12 @@ from whence.session.journal import Entry, check_kept
 from whence.storage.files.commits import read_logs
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Log, Manifest, Segment
-from whence.storage.files.segments import frame_schema, read_segment
+from whence.storage.files.segments import COUNT, frame_schema, read_segment
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame, SparkSession
 
-# The change of a row's count.
-COUNT = "n"
 _VERSION = "_commit_version"
 _TIMESTAMP = "_commit_timestamp"
 _TYPE = "_change_type"
@@ -59,7 +57,7 @@ def feed_entries(spark: SparkSession, files: Files, relation: Relation, parts: S
     for part in parts:
         changes = part.changes
         if isinstance(changes, Segment):
-            changes = _segment_frame(spark, files, relation, changes).toArrow()
+            changes = segment_changes(spark, files, relation, changes).toArrow()
         counts = changes.column(COUNT).to_pylist()
         delta = dict(zip(rows_from_arrow(changes, relation), counts, strict=True))
         entries.append(Entry(part.version, part.timestamp, delta))
@@ -77,7 +75,7 @@ def feed_frame(spark: SparkSession, files: Files, relation: Relation, parts: Seq
     frames = []
     for part in parts:
         if isinstance(part.changes, Segment):
-            frame = _segment_frame(spark, files, relation, part.changes)
+            frame = segment_changes(spark, files, relation, part.changes)
             stamps = {_VERSION: functions.lit(part.version), _TIMESTAMP: functions.lit(part.timestamp)}
             frames.append(frame.withColumns(stamps))
         else:
@@ -90,7 +88,8 @@ def feed_frame(spark: SparkSession, files: Files, relation: Relation, parts: Seq
     return changes.select(*named, _TYPE, functions.col(_VERSION).cast("bigint").alias(_VERSION), _TIMESTAMP)
 
 
-def _segment_frame(spark: SparkSession, files: Files, relation: Relation, segment: Segment) -> DataFrame:
+def segment_changes(spark: SparkSession, files: Files, relation: Relation, segment: Segment) -> DataFrame:
+    """A large change: columns `c0`, `c1`, ... and `n`."""
     from pyspark.sql import functions
 
     frame = read_segment(spark, files, segment, _columns(relation))

@@ -7,6 +7,7 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -60,6 +61,17 @@ class Files(Protocol):
 
     def sync(self, path: str) -> None:
         """What others have written below a directory is safe on disk from here on."""
+
+
+def worker_files(root: str, properties: Mapping[str, str]) -> Files:
+    """The files of a root in a process of Spark's without a session. `properties` are what Hadoop needs to know."""
+    scheme = _SCHEME.match(root)
+    default = properties.get("fs.defaultFS", "file:///")
+    if (scheme is None and default.startswith("file:")) or (scheme is not None and scheme[1].lower() == "file"):
+        return open_files(None, root)
+    from whence.storage.files.worker_files import WorkerFiles
+
+    return WorkerFiles(root, properties)
 
 
 def open_files(spark: SparkSession | None, root: str) -> Files:

@@ -37,7 +37,10 @@ def home_directory(spark: SparkSession) -> str:
 
 class HadoopFiles:
     def __init__(self, spark: SparkSession, root: str) -> None:
-        self._jvm, configuration = _gateway(spark)
+        self._open(*_gateway(spark), root)
+
+    def _open(self, jvm: Any, configuration: Any, root: str) -> None:
+        self._jvm = jvm
         with _as_os_error():
             top = self._jvm.org.apache.hadoop.fs.Path(root)
             system = top.getFileSystem(configuration)

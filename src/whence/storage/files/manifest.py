@@ -45,11 +45,15 @@ class StoredProgram:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows as Parquet that Spark wrote: a directory, what is in it, and how many bytes its files have."""
+    """Rows as Parquet that Spark wrote: a directory, what is in it, and how many bytes its files have.
+
+    `counts` are the least and the greatest of the counts in it, where it has counts and these are known.
+    """
 
     path: str
     rows: int
     bytes: int
+    counts: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,8 @@ class Manifest:
 
     `number` counts the commit files; a file that only rewrites state has a number of its own, and the version of the
     one before. `feeds` are those that are kept, oldest first; of others, `forgotten` has the newest version per
-    relation. `batches` has the last batch that each stream has brought.
+    relation. `began` is the version in which a relation came, or became another. `batches` has the last batch that
+    each stream has brought.
     """
 
     number: int
@@ -99,6 +104,7 @@ class Manifest:
     tables: Mapping[str, StoredTable] = field(default_factory=dict)
     feeds: tuple[StoredFeed, ...] = ()
     forgotten: Mapping[str, Version] = field(default_factory=dict)
+    began: Mapping[str, Version] = field(default_factory=dict)
     clock: Tick | None = None
     batches: Mapping[str, int] = field(default_factory=dict)
     notices: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.parquet as parquet
 
 from whence.errors import InternalError, StateError
@@ -55,6 +56,8 @@ def _type(kind: pa.DataType) -> Type:
 
 
 SEGMENTS = "segments"
+# The column that tells how often a row is there, or how that has changed.
+COUNT = "n"
 
 
 def new_segment_path(epoch: int) -> str:
@@ -72,11 +75,16 @@ def write_segment(files: Files, frame: DataFrame, path: str) -> Segment:
     from pyspark.sql import Observation, functions
 
     counted = Observation()
-    writer = frame.observe(counted, functions.count(functions.lit(1)).alias("rows")).write
+    observed = [functions.count(functions.lit(1)).alias("rows")]
+    if COUNT in frame.columns:
+        observed += [functions.min(COUNT).alias("least"), functions.max(COUNT).alias("most")]
+    writer = frame.observe(counted, *observed).write
     with _disk_errors(files, path):
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(files.uri(path))
         files.sync(path)
-        return Segment(path, int(counted.get["rows"]), _size(files, path))
+        found = counted.get
+        bounds = None if found.get("least") is None else (int(found["least"]), int(found["most"]))
+        return Segment(path, int(found["rows"]), _size(files, path), bounds)
 
 
 # Rows of a table that lie together in a file, of which each has the least and the greatest value of its columns.
@@ -96,7 +104,11 @@ def write_table(spark: SparkSession | None, files: Files, table: pa.Table, path:
             table, files.directory / path / "part-00000.parquet", row_group_size=ROW_GROUP, write_page_checksum=True
         )
         files.sync(path)
-        return Segment(path, table.num_rows, _size(files, path))
+        bounds = None
+        if COUNT in table.column_names and table.num_rows:
+            found = compute.min_max(table.column(COUNT)).as_py()
+            bounds = found["min"], found["max"]
+        return Segment(path, table.num_rows, _size(files, path), bounds)
 
 
 def read_segment(spark: SparkSession, files: Files, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:

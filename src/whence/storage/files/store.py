@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 import weakref
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-def collect(files: Files, current: Current, epoch: int, spared: Collection[str]) -> None:
+def collect(files: Files, current: Current, epoch: int, is_spared: Callable[[str], bool]) -> None:
     """Delete what neither the current manifest nor its feeds need.
 
-    `spared` are segments that no commit has named yet, or that someone still reads. What a writer of a later epoch
+    Segments are spared that no commit has named yet, or that someone may still read. What a writer of a later epoch
     has made is left alone too: it knows better.
     """
     manifest = current.manifest
@@ -50,7 +51,7 @@ def collect(files: Files, current: Current, epoch: int, spared: Collection[str])
     needed = {segment.path for segment in manifest.segments()}
     for entry in files.entries(SEGMENTS):
         path = f"{SEGMENTS}/{entry.name}"
-        if path not in needed and path not in spared and segment_epoch(entry.name) <= epoch:
+        if path not in needed and segment_epoch(entry.name) <= epoch and not is_spared(path):
             files.delete(path)
 
 
@@ -68,6 +69,9 @@ def _commits(files: Files, manifest: Manifest, since: int) -> list[str]:
 
 logger = logging.getLogger("whence")
 
+# So long a query of another process may read segments that the writer has no use for any more.
+READER_SECONDS = 600.0
+
 # After so many steps there is a whole manifest again, so that few files are read when a database is opened.
 STEPS = 64
 
@@ -84,6 +88,10 @@ class Storage:
         self._new_segments: set[str] = set()
         # In the state before the last one, which may still be read.
         self._former_segments: set[str] = set()
+        # Since when nothing needs a segment that is still there.
+        self._unneeded: dict[str, float] = {}
+        # Nobody else knows where a database is that goes away when it is closed.
+        self._reader_seconds = READER_SECONDS
         self._remove: weakref.finalize[..., Storage] | None = None
         # The logs of the steps since the last whole manifest.
         self._recent: dict[Log, pa.Table] = {}
@@ -118,6 +126,7 @@ class Storage:
             raise _unusable(root or "Spark's file system", error) from error
         storage = cls(spark, files, keep_versions)
         if root is None:
+            storage._reader_seconds = 0
             storage._remove = weakref.finalize(storage, files.delete, "")
             # At the end of the process there is no Spark any more.
             storage._remove.atexit = files.directory is not None
@@ -236,12 +245,20 @@ class Storage:
                 if self._new_segments:
                     self._new_segments.difference_update(segment.path for segment in manifest.segments())
 
+    def _is_spared(self, path: str) -> bool:
+        if path in self._new_segments or path in self._former_segments:
+            return True
+        now = time.monotonic()
+        return now < self._unneeded.setdefault(path, now) + self._reader_seconds
+
     def _collect(self) -> None:
         """What cannot be removed now is removed another time."""
         try:
-            collect(self.files, self._current, self._lock.epoch, self._new_segments | self._former_segments)
+            collect(self.files, self._current, self._lock.epoch, self._is_spared)
         except OSError as error:
             logger.warning("files that are not needed stay in %s: %s", self.files.root, error)
+        there = {f"{SEGMENTS}/{entry.name}" for entry in self.files.entries(SEGMENTS)} if self._unneeded else ()
+        self._unneeded = {path: since for path, since in self._unneeded.items() if path in there}
 
 
 def _unusable(root: str, error: OSError) -> StateError:

@@ -36,6 +36,7 @@ BENCHMARKS = (
     "spark_questions",
     "spark_tpch",
     "spark_batches",
+    "spark_memory",
     "documents_spark",
     "stream_killing",
 )

@@ -33,8 +33,8 @@ def run(sizes: Sizes) -> Report:
         "Memory of the driver while micro-batches arrive",
         f"{sizes.rows:,} items arrive in batches of {sizes.batch:,} rows as Arrow tables, joined with {sizes.orders:,} "
         f"orders and added up in {REGIONS * DAYS:,} groups; then {sizes.small_batches} batches of "
-        f"{sizes.small_batch:,} tuples. Memory of Python is what only this process holds; files that it has mapped are beside it, and the "
-        f"system drops them when it has to.",
+        f"{sizes.small_batch:,} tuples. Memory of Python is what only this process holds; files that it has mapped are "
+        f"beside it, and the system drops them when it has to.",
     )
     spark = plain_spark.local_spark("4g")
     directory = SCRATCH / "spark_memory"

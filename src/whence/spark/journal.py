@@ -113,7 +113,11 @@ class ClusterJournal(Journal):
 
     def compact(self) -> None:
         try:
-            self.changed.add_compacted(self._compact())
+            compacted = self._compact()
+            self.changed.add_compacted(compacted)
+            if compacted:
+                # What went to files may have come to too many of them.
+                self.changed.add_compacted(self._compact())
         except (StateError, Py4JJavaError) as error:
             logger.warning("no new base could be written, which is tried again after the next commit: %s", error)
 
@@ -181,7 +185,7 @@ class ClusterJournal(Journal):
         state, frames = registry[name], registry.kept_frames(name)
         is_full = is_large_overlay(state.overlay_rows, SMALL_OVERLAY, OVERLAY_BYTES)
         if isinstance(state, CountedRows):
-            if is_full and len(frames) <= FEW_SEGMENTS:
+            if is_full:
                 table = registry.overlay_table(name)
                 return Spilled(self._home.keep_table(name, table), table)
         else:

@@ -14,8 +14,8 @@ import whence
 from benchmarks import plain_spark
 from benchmarks.harness import ROOT, SCRATCH, Report, Stopwatch, changes_view, main
 from benchmarks.tpch import RowUpdate, order_stream, tpch_tables
+from whence.database.database import Database
 from whence.model.updates import Commit
-from whence.spark.database import SparkDatabase
 
 TEXTS = ROOT / "tests" / "tpch"
 QUERIES = tuple(f"q{number:02}" for number in range(1, 23))
@@ -71,7 +71,7 @@ def run(sizes: Sizes) -> Report:
 
 def measure(
     spark: SparkSession,
-    db: SparkDatabase,
+    db: Database,
     name: str,
     streams: dict[float, list[RowUpdate]],
     ratios: dict[float, dict[str, float]],
@@ -111,7 +111,7 @@ def _there_and_back(stream: Sequence[RowUpdate]) -> list[RowUpdate]:
     return [each for update in (stream[0], *stream) for each in (update, update.taken_back())]
 
 
-def _commit(db: SparkDatabase, update: RowUpdate) -> Commit:
+def _commit(db: Database, update: RowUpdate) -> Commit:
     with db.batch() as batch:
         for table, rows in update.deleted.items():
             batch.delete(table, rows)

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from whence.engines.spark.state import is_large_overlay
+from whence.model.types import Row
 from whence.spark import bulk_load, journal
 from whence.spark.database import SparkDatabase
 
@@ -92,8 +93,8 @@ def _by_group(rows: dict[int, int]) -> set[tuple[int, int, int]]:
 
 
 def test_wide_rows_are_large_before_they_are_many() -> None:
-    narrow = {(number,): 1 for number in range(1000)}
-    wide = {(number, f"{number}" * 1000): 1 for number in range(1000)}
+    narrow: dict[Row, int] = {(number,): 1 for number in range(1000)}
+    wide: dict[Row, int] = {(number, f"{number}" * 1000): 1 for number in range(1000)}
     assert not is_large_overlay(narrow, 1000, 1 << 20)
     assert is_large_overlay(narrow, 999, 1 << 20)
     assert is_large_overlay(wide, 1000, 1 << 20)

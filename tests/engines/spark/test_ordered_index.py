@@ -47,7 +47,8 @@ def test_pages_have_the_best_values(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     columns = tuple(Column(f"k{at}", BIGINT) for at in range(width))
     relation = Relation("values", (*columns, Column(f"k{width}", kind, nullable=False)))
     groups = [(None, 1)[:width], (2, None)[:width], (3, 3)[:width]]
-    heaps, there = [], []
+    heaps = []
+    there: list[tuple[Any, ...]] = []
     for _ in range(chance.randint(1, 3)):
         rows = {(*chance.choice(groups), VALUES[kind](chance.randrange(20))) for _ in range(chance.randint(0, 30))}
         names = [f"c{at}" for at in range(width + 1)]

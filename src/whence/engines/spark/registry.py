@@ -199,10 +199,10 @@ class Registry:
     def summands(self, name: str) -> list[DataFrame] | None:
         """Frames of rows that are all there, which together are a bag; None if some rows have gone since they came."""
         state = self._states[name]
-        counts = [self._home.least_count(frame) for frame in self.kept_frames(name)]
-        if self._codecs[name].kind != COUNTS or state.relation.distinct or any(n is None or n < 0 for n in counts):
+        if not isinstance(state, CountedRows) or state.relation.distinct:
             return None
-        if min(state.overlay_rows.values(), default=1) < 0:
+        counts = [self._home.least_count(frame) for frame in self.kept_frames(name)]
+        if any(least is None or least < 0 for least in (*counts, min(state.overlay_rows.values(), default=1))):
             return None
         parts = [] if state.base.segments is None else [state.base.segments.frame]
         return [*parts, arrow_frame(self._spark, self.overlay_table(name))] if state.overlay_size else parts

@@ -37,6 +37,7 @@ BENCHMARKS = (
     "spark_tpch",
     "spark_batches",
     "spark_reads",
+    "spark_memory",
     "documents_spark",
     "stream_killing",
 )

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 import whence
 from tests.spark.inbox import Inbox
+from whence.engines.spark import group_values
 from whence.engines.spark.pages import Paging
 from whence.errors import DataError
 from whence.spark import journal
@@ -96,12 +97,20 @@ class Rows:
             getattr(database, "delete" if kind == "keys" else kind)(table, given)
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_the_same_as_the_local_engine(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Parts are merged after every other commit, and the database is opened again in the end."""
+@pytest.mark.parametrize(("seed", "in_memory"), [(0, journal.SMALL_OVERLAY), (1, 2)])
+def test_the_same_as_the_local_engine(spark: SparkSession, tmp_path: Path, seed: int, in_memory: int) -> None:
+    """Parts are merged after every other commit, and the database is opened again in the end.
+
+    Of rows that come one by one few are in memory, and of the best values of a group few are looked for.
+    """
     rows = Rows(Random(seed))
     paging = Paging(whole=0, columns=2)
-    with whence.connect() as twin, mock.patch.object(journal, "FEW_SEGMENTS", 2):
+    with (
+        whence.connect() as twin,
+        mock.patch.object(journal, "FEW_SEGMENTS", 2),
+        mock.patch.object(journal, "SMALL_OVERLAY", in_memory),
+        mock.patch.object(group_values, "BEST_AT_ONCE", 1),
+    ):
         twin.execute(PROGRAM.format(", PRIMARY KEY (id)"))
         with SparkDatabase(spark, str(tmp_path), paging=paging) as db:
             db.execute(PROGRAM.format(", PRIMARY KEY (id)"))

@@ -14,8 +14,17 @@ from py4j.protocol import Py4JJavaError
 
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta, summed
-from whence.engines.spark.registry import Appended, ChangedColumns, ChangedState, Merged, Replaced, StateChange, Stored
-from whence.engines.spark.state import TieredRows
+from whence.engines.spark.registry import (
+    Appended,
+    ChangedColumns,
+    ChangedState,
+    Merged,
+    Replaced,
+    Spilled,
+    StateChange,
+    Stored,
+)
+from whence.engines.spark.state import CountedRows, TieredRows, is_large_overlay
 from whence.errors import StateError
 from whence.incremental.tiers import first_to_merge
 from whence.interrupts import interruptible
@@ -37,11 +46,13 @@ from whence.storage.files.store import Storage
 
 logger = logging.getLogger("whence")
 
-# An overlay is folded into its base when it has grown to this part of it, and to so many rows.
+# An overlay of supports is folded into its base when it has grown to this part of it, and to so many rows.
 COMPACTED_AT = 0.1
 # Tiers are merged with each other, so that they have hardly more rows than there are groups, and lie on a disk.
 TIERS_COMPACTED_AT = 4
+# So many rows of any other overlay, or so many bytes by an estimate, are in memory; then they go to a disk.
 SMALL_OVERLAY = 20_000
+OVERLAY_BYTES = 1 << 25
 # A base has up to so many segments. Then some become one: those that are not large against all that follow them.
 FEW_SEGMENTS = 16
 # Up to so many rows are merged in the driver, if they are decoded there; more are a job.
@@ -102,7 +113,11 @@ class ClusterJournal(Journal):
 
     def compact(self) -> None:
         try:
-            self.changed.add_compacted(self._compact())
+            compacted = self._compact()
+            self.changed.add_compacted(compacted)
+            if compacted:
+                # What went to files may have come to too many of them.
+                self.changed.add_compacted(self._compact())
         except (StateError, Py4JJavaError) as error:
             logger.warning("no new base could be written, which is tried again after the next commit: %s", error)
 
@@ -140,19 +155,22 @@ class ClusterJournal(Journal):
         Logs are written again where rows have come and gone so often that most of what they say is of no account.
         """
         registry = self._engine.registry
-        changes: dict[str, Replaced | Merged] = {}
+        changes: dict[str, Replaced | Merged | Spilled] = {}
         tables: dict[str, NewTable] = {}
         for name in registry.names():
             change = self._merged(name)
             if change is not None:
                 changes[name] = change
                 codec, segment = registry.codec(name), self._home.segment(change.frame)
-                if isinstance(change, Replaced):
-                    tables[name] = NewTable(codec.kind, codec.columns, (segment,))
-                else:
-                    below = registry.kept_frames(name)[: change.first]
-                    segments = (*(self._home.segment(frame) for frame in below), segment)
-                    tables[name] = NewTable(codec.kind, codec.columns, segments, registry.overlay_table(name))
+                below = [self._home.segment(frame) for frame in registry.kept_frames(name)]
+                match change:
+                    case Replaced():
+                        tables[name] = NewTable(codec.kind, codec.columns, (segment,))
+                    case Spilled():
+                        tables[name] = NewTable(codec.kind, codec.columns, (*below, segment))
+                    case Merged(first=first):
+                        segments = (*below[:first], segment)
+                        tables[name] = NewTable(codec.kind, codec.columns, segments, registry.overlay_table(name))
             elif self._is_long_winded(name):
                 tables[name] = _whole(self._engine, self._home, name)
         if tables:
@@ -161,13 +179,21 @@ class ClusterJournal(Journal):
             registry.change(name, merged)
         return changes.keys()
 
-    def _merged(self, name: str) -> Replaced | Merged | None:
-        """The rows of a state in fewer files, if that is worth it."""
+    def _merged(self, name: str) -> Replaced | Merged | Spilled | None:
+        """The rows of a state in fewer files, or in files at all, if that is worth it."""
         registry = self._engine.registry
         state, frames = registry[name], registry.kept_frames(name)
-        share = TIERS_COMPACTED_AT if isinstance(state, TieredRows) else COMPACTED_AT
-        if state.overlay_size > max(SMALL_OVERLAY, share * len(state.base)):
-            return self._as_one(name)
+        is_full = is_large_overlay(state.overlay_rows, SMALL_OVERLAY, OVERLAY_BYTES)
+        if isinstance(state, CountedRows):
+            if is_full:
+                table = registry.overlay_table(name)
+                return Spilled(self._home.keep_table(name, table), table)
+        else:
+            share = TIERS_COMPACTED_AT if isinstance(state, TieredRows) else COMPACTED_AT
+            if state.overlay_size > max(SMALL_OVERLAY, share * len(state.base)):
+                return self._as_one(name)
+            if is_full and isinstance(state, TieredRows):
+                registry.put_down(name)
         if len(frames) <= FEW_SEGMENTS:
             return None
         first = min(first_to_merge([self._home.rows(frame) for frame in frames]), FEW_SEGMENTS)

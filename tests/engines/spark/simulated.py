@@ -105,8 +105,11 @@ class SimulatedEngine(SparkEngine):
         """Fold what has changed into the base."""
         state: Any = self.registry[name]
         rows = self.state(name)
+        frames: Any = [DictFrame(rows)]
+        self.registry._kept[name] = frames  # noqa: SLF001 - as a frame that home has kept
         segments: Segments[Any] = Segments(
-            DictFrame(rows),  # type: ignore[arg-type]
+            frames,
+            (),
             len(rows),
             lambda table: table,
             add_up=isinstance(state, CountedRows),

@@ -103,6 +103,8 @@ class SparkComponent(ABC):
     refusal: str | None = None
     # The strategy, in words.
     kept_by: str
+    # Whether a row of a bag may be several times in a frame that it is derived from.
+    takes_summands = False
 
     def __init__(self, component: Component, relations: Mapping[str, Relation], functions: Functions) -> None:
         self.component = component

@@ -35,7 +35,6 @@ from whence.engines.spark.views import derive
 from whence.incremental.counting.counting import CountedView, RuleDeltas, Tally
 from whence.incremental.counting.folds import ByValue, Collected, CopiesChange, Extreme, Fold, LinearFold, Values
 from whence.incremental.counting.groups import BINDINGS, ROW, Change, Groups, State, can_be_negative
-from whence.incremental.store import Key
 from whence.model.program import Functions
 from whence.model.rules import Rule
 from whence.model.schema import Column, Relation
@@ -110,8 +109,7 @@ class PagedGroups(Groups):
         return ViewOutcome(seen, seen, groups, {number: delta for number, delta in members.items() if delta})
 
     def _expect(self, keys: Collection[Row]) -> None:
-        bare: list[Key] = [key[0] if len(key) == 1 else key for key in keys]
-        self._stored.base.expect(tuple(range(self._stored.relation.arity)), bare)
+        self._stored.expect(keys)
 
     def _settled(self, key: Row) -> State | None:
         totals = self._stored.get(key)
@@ -171,6 +169,7 @@ class CountingPlan(SparkComponent):
     """One relation and its rules. A try that misses rows changes nothing, and is made again when they are there."""
 
     kept_by = "counting: every row carries the number of its derivations"
+    takes_summands = True
 
     def __init__(
         self,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ class Heap:
     def __init__(self, batches: Sequence[pa.RecordBatch], schema: pa.Schema, directory: Path | None) -> None:
         """What is made of the rows lies in the directory; without one, in memory."""
         self.schema = schema
-        self._directory = directory
+        self.directory = directory
         self._rows_in = batches
         sizes = [batch.num_rows for batch in batches]
         # The number of the first row of each batch, and of the one after the last.
@@ -52,34 +52,41 @@ class Heap:
         """The rows that hold one of the keys in these columns, and perhaps a few others that have the same hash."""
         names = tuple(columns)
         if names not in self._by_columns:
-            self._by_columns[names] = Index(self._keys(names), self._directory)
-        return self._rows(self._by_columns[names].find(hash_rows(keys)))
+            self._by_columns[names] = Index(self._keys(names), self.directory)
+        return self.rows(self._by_columns[names].find(hash_rows(keys)))
 
     def with_elements(self, column: str, elements: pa.Array) -> pa.Table:
         """The rows whose list in a column has one of these elements."""
         if column not in self._by_elements:
-            self._by_elements[column] = Index(self._elements(column), self._directory)
-        return self._rows(self._by_elements[column].find(hash_values(elements)))
+            self._by_elements[column] = Index(self._elements(column), self.directory)
+        return self.rows(self._by_elements[column].find(hash_values(elements)))
 
     def _keys(self, columns: tuple[str, ...]) -> Iterator[tuple[Hashes, Numbers]]:
-        for first, batch in self._batches():
+        for first, batch in self.batches():
             hashes = hash_rows([batch.column(name) for name in columns])
             yield hashes, np.arange(first, first + batch.num_rows)
 
     def _elements(self, column: str) -> Iterator[tuple[Hashes, Numbers]]:
-        for first, batch in self._batches():
+        for first, batch in self.batches():
             lists = batch.column(column)
             lengths = np.diff(lists.offsets.to_numpy())
             yield hash_values(lists.flatten()), np.repeat(np.arange(first, first + batch.num_rows), lengths)
 
-    def _batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """All rows in pieces, each with the number of its first row."""
         return zip(self._firsts[:-1].tolist(), self._rows_in, strict=True)
 
-    def _rows(self, numbers: Numbers) -> pa.Table:
+    def value(self, column: str, number: int) -> Any:
+        """What a row holds in a column, as Arrow gives it to Python."""
+        at = int(np.searchsorted(self._firsts, number, "right")) - 1
+        return self._rows_in[at].column(column)[number - int(self._firsts[at])].as_py()
+
+    def rows(self, numbers: Numbers) -> pa.Table:
+        """The rows with these numbers, which are in ascending order."""
         bounds = np.searchsorted(numbers, self._firsts)
         found = [
             batch.take(pa.array(numbers[begin:end] - first))
-            for (first, batch), begin, end in zip(self._batches(), bounds, bounds[1:], strict=False)
+            for (first, batch), begin, end in zip(self.batches(), bounds, bounds[1:], strict=False)
             if end > begin
         ]
         return pa.Table.from_batches(found, self.schema)

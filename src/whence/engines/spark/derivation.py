@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+
+import pyarrow.compute as compute
+from pyspark.sql import DataFrame
 
 from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent, small_delta
 from whence.engines.spark.errors import evaluation_errors, retried_when_lost
-from whence.engines.spark.frames import FrameDelta, as_seen, delta_frame, difference, summed
+from whence.engines.spark.frames import DriverDelta, FrameDelta, as_seen, delta_frame, difference, summed
 from whence.engines.spark.metrics import CommitLedger
 from whence.engines.spark.registry import Replaced
 from whence.model.updates import Delta
@@ -14,18 +18,34 @@ from whence.model.updates import Delta
 
 def derived(plan: SparkComponent, inputs: Mapping[str, Delta], cluster: Cluster, ledger: CommitLedger) -> Effects:
     """The component over the relations below as they are after a change to them."""
-    registry, view = cluster.registry, plan.component.relations[0]
-    frames = {}
-    for name in plan.component.reads:
-        relation = registry[name].relation
-        frames[name] = as_seen(registry.frame(name), relation)
-        if name in inputs:
-            frames[name] = summed(relation, [frames[name], delta_frame(cluster.spark, relation, inputs[name])])
+    view = plan.component.relations[0]
+    frames = {name: _after(name, inputs.get(name), plan, cluster) for name in plan.component.reads}
     with ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
         states = retried_when_lost(lambda: _kept(plan.derive(frames), cluster), view)
     with ledger.phase(view, "compare with what was there"):
         seen = {name: _change_of(name, states[name], cluster) for name in plan.component.relations}
     return Effects({name: delta for name, delta in seen.items() if delta}, {**states})
+
+
+def _after(name: str, change: Delta | None, plan: SparkComponent, cluster: Cluster) -> DataFrame:
+    """A relation as it is after a change. To add up its rows would take longer than most views do."""
+    registry = cluster.registry
+    relation = registry[name].relation
+    parts = [] if change is None else [delta_frame(cluster.spark, relation, change)]
+    if plan.takes_summands and (change is None or _least_count(change, cluster) > 0):
+        summands = registry.summands(name)
+        if summands:
+            return reduce(DataFrame.unionByName, [*summands, *parts])
+    return summed(relation, [as_seen(registry.frame(name), relation), *parts])
+
+
+def _least_count(change: Delta, cluster: Cluster) -> int:
+    """The least count in a change, or 0 if that is not known."""
+    if isinstance(change, DriverDelta):
+        return int(compute.min(change.table.column("n")).as_py() or 0)
+    if isinstance(change, FrameDelta):
+        return 0 if change.kept is None else cluster.home.least_count(change.kept) or 0
+    return min(change.values(), default=1)
 
 
 def _kept(derivation: DerivedFrames, cluster: Cluster) -> dict[str, Replaced]:

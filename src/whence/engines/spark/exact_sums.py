@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import reduce
+from operator import add
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
@@ -17,7 +19,7 @@ from whence.engines.spark.types import spark_type
 from whence.functions.mathematics import misfit
 from whence.functions.widening import as_decimal, is_integer
 from whence.incremental.counting.totals import finish
-from whence.model.types import BIGINT, DOUBLE, STRING, ArrayType, DecimalType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, STRING, ArrayType, DecimalType, IntegerType, Type, Value
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION
 
 # DOUBLEs whose binary exponents agree but for their last two bits have one magnitude. A logarithm is not exact, so that
@@ -28,6 +30,9 @@ DIGITS = 53
 UNIT = 1074
 # A DECIMAL of so many digits times a BIGINT is a DECIMAL of the same scale.
 MULTIPLIED = MAX_PRECISION - 21
+# Integers are added up in pieces of so many bits. Then a group may have 2 to the 41st copies of values; if it has more,
+# Spark says that a BIGINT is too small.
+PIECE = 22
 
 
 def total_type(kind: Type) -> Type:
@@ -39,14 +44,32 @@ def total_type(kind: Type) -> Type:
 
 def exact_total(value: Column, kind: Type, copies: Column | None) -> Column:
     """The sum of exact numbers, each as often as it has copies."""
+    if is_integer(kind):
+        return _integer_total(value.cast("bigint"), kind, copies)
     number = as_decimal(kind)
     value = value.cast(spark_type(number))
     if copies is not None and number.precision <= MULTIPLIED:
-        value = value * copies.cast(spark_type(as_decimal(BIGINT)))
+        # Nearly always there is one, and a product of long DECIMALs takes longer than all the rest.
+        product = value * copies.cast(spark_type(as_decimal(BIGINT)))
+        value = F.when(copies == 1, value).otherwise(product)
     elif copies is not None:
         value = python_column(lambda: _times(number), [(value, number), (copies, BIGINT)], total_type(number))
     total = spark_type(total_type(number))
     return F.coalesce(F.sum(value).cast(total), F.lit(0).cast(total))
+
+
+def _integer_total(value: Column, kind: IntegerType, copies: Column | None) -> Column:
+    """The sum of integers, piece by piece in a BIGINT each: adding up DECIMALs takes Spark several times as long."""
+    total = spark_type(total_type(kind))
+    width = (-kind.limits.start).bit_length()
+    pieces = []
+    for shift in range(0, width, PIECE):
+        piece = F.shiftright(value, shift)
+        if shift + PIECE < width:
+            piece = piece.bitwiseAND(F.lit((1 << PIECE) - 1).cast("bigint"))
+        added = F.sum(piece if copies is None else piece * copies)
+        pieces.append(added.cast("decimal(19,0)") * F.lit(str(1 << shift)).cast("decimal(14,0)"))
+    return F.coalesce(reduce(add, pieces).cast(total), F.lit(0).cast(total))
 
 
 def _times(kind: DecimalType) -> Callable[..., Value]:

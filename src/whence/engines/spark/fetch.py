@@ -70,9 +70,11 @@ def page_question(
 
 def read_rows(points: Sequence[Points], relation: Relation, wanted: Wanted) -> pa.Table | None:
     """The rows that are wanted, and perhaps a few others; None if they have to be asked for."""
-    heaps = heaps_of(points) if wanted.positions else None
+    heaps = heaps_of(points)
     if heaps is None:
         return None
+    if not wanted.positions:
+        return pa.concat_tables([heap.table() for heap in heaps])
     columns = tuple(relation.columns[position] for position in wanted.positions)
     keys = [column.combine_chunks() for column in rows_to_arrow(_as_rows(wanted), Relation("keys", columns)).columns]
     names = [f"c{position}" for position in wanted.positions]

@@ -10,11 +10,14 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as compute
 
-from whence.engines.spark.decoded_segment import Heap
+from whence.engines.spark.decoded_segment import Heap, hash_rows
+from whence.engines.spark.ordered_index import OrderedIndex
 from whence.engines.spark.state import CountedRows
 from whence.engines.spark.types import rows_to_arrow, values_from_arrow
 from whence.incremental.aggregates import best_first
@@ -135,28 +138,50 @@ class BestValues:
         return self.are_all or (last is not None and order.of(last) < order.of(self.values[-1]))
 
 
+# As long as the heaps. The values of one state are looked for in one order.
+_ORDERED: WeakKeyDictionary[Heap, OrderedIndex] = WeakKeyDictionary()
+
+
 def _best_values(heaps: Sequence[Heap], relation: Relation, key: Row, order: ValueOrder, after: Any) -> BestValues:
-    values = pa.chunked_array([], order.kind.arrow())
-    for heap in heaps:
-        found = _of_group(heap, relation, key).column(f"c{len(key)}")
-        if after is not None:
-            behind = compute.greater if order.arrow == "ascending" else compute.less
-            found = found.filter(behind(found, pa.scalar(after, found.type)))
-        values = pa.chunked_array([*values.chunks, *found.chunks], found.type)
-    table = pa.table({"value": values})
-    best = compute.select_k_unstable(table, BEST_AT_ONCE, [("value", order.arrow)])
-    listed = values_from_arrow(values.take(best), order.kind)
-    return BestValues(after, list(dict.fromkeys(listed)), len(values) <= BEST_AT_ONCE)
-
-
-def _of_group(heap: Heap, relation: Relation, key: Row) -> pa.Table:
-    if not key:
-        return heap.table()
     columns = rows_to_arrow([key], Relation("key", relation.columns[: len(key)])).columns
     keys = [column.combine_chunks() for column in columns]
-    names = [f"c{at}" for at in range(len(key))]
-    found = heap.with_keys(names, keys)
+    reached = None if after is None else pa.scalar(after, order.kind.arrow()).as_py()
+    while True:
+        values, reached = _next_values(heaps, keys, order, reached)
+        # Other groups may have the same hash.
+        if len(values) or reached is None:
+            listed = values_from_arrow(values, order.kind)
+            return BestValues(after, list(dict.fromkeys(listed)), reached is None)
+
+
+def _next_values(
+    heaps: Sequence[Heap], keys: Sequence[pa.Array], order: ValueOrder, after: Any
+) -> tuple[pa.ChunkedArray, Any]:
+    """The next values behind one, best first, and up to where these are all; None if there are no others at all."""
+    names, name = tuple(f"c{at}" for at in range(len(keys))), f"c{len(keys)}"
+    descending = order.arrow == "descending"
+    (hashed,) = hash_rows(keys) if keys else (np.uint64(0),)
+    chunks: list[pa.Array] = []
+    ends = []
+    for heap in heaps:
+        if heap not in _ORDERED:
+            _ORDERED[heap] = OrderedIndex(heap, names, name)
+        for page in _ORDERED[heap].pages(hashed, after, descending=descending, most=BEST_AT_ONCE):
+            if page.num_rows >= BEST_AT_ONCE:
+                ends.append((compute.min if descending else compute.max)(page.column(name)))
+            chunks += _of_group(page, names, keys).column(name).chunks
+    values = pa.chunked_array(chunks, order.kind.arrow())
+    reached = None
+    if ends:
+        # Behind the first end there may be values that have not been looked for.
+        reached = (max if descending else min)(end.as_py() for end in ends)
+        within = compute.greater_equal if descending else compute.less_equal
+        values = values.filter(within(values, pa.scalar(reached, values.type)))
+    return values.take(compute.array_sort_indices(values, order.arrow)), reached
+
+
+def _of_group(page: pa.Table, names: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table:
     for name, one in zip(names, keys, strict=True):
-        column = found.column(name)
-        found = found.filter(column.is_null() if one.null_count else compute.equal(column, one[0]))
-    return found
+        column = page.column(name)
+        page = page.filter(column.is_null() if one.null_count else compute.equal(column, one[0]))
+    return page

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, reduce
 from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -63,22 +64,28 @@ class Wanted:
     keys: Sequence[Key]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Segments(Generic[P]):
-    """The rows on the cluster: a frame of them, how many they are, and how they are read into memory.
+    """The rows on the cluster: frames of them with these columns, how many they are, and how they come into memory.
 
-    The columns `c0`, `c1`, ... of the frame hold the row. Of counts, one row can have several, which `add_up`.
+    The columns `c0`, `c1`, ... of a frame hold the row. Of counts, one row can have several, which `add_up`.
     `read` reads rows without the cluster, if it can, and `read_resting` those whose support has one of some ids; both
     look into the `heaps`, if there are any.
     """
 
-    frame: DataFrame
+    frames: Sequence[DataFrame]
+    columns: Sequence[str]
     rows: int
     decode: Callable[[pa.Table], Iterable[tuple[Row, P]]]
     add_up: bool
     read: Callable[[Wanted], pa.Table | None] = lambda _: None
     read_resting: Callable[[Sequence[int]], pa.Table | None] = lambda _: None
     heaps: Callable[[], list[Heap] | None] = lambda: None
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """All of them together, which takes Spark its time. A commit that scans nothing does not need it."""
+        return reduce(lambda one, other: one.unionByName(other), self.frames).select(list(self.columns))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -47,6 +47,9 @@ class FrameHome(Protocol):
     def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
         """Where a kept frame is, if that is on this machine and it has no more than so many bytes."""
 
+    def least_count(self, frame: DataFrame) -> int | None:
+        """The least number in the column `n` of a kept frame, if that is known."""
+
     @property
     def scratch(self) -> Path | None:
         """A directory on this machine for files that nobody else reads, if there is one."""
@@ -69,6 +72,14 @@ class Appended:
     frame: DataFrame
     rows: int
     table: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """A kept frame of all that lay over a base of counts in memory, which the base gets beside what it has."""
+
+    frame: DataFrame
+    table: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +116,7 @@ class Stored:
     log: pa.Table | None
 
 
-StateChange: TypeAlias = ChangedState | ChangedColumns | Appended | Merged | Replaced
+StateChange: TypeAlias = ChangedState | ChangedColumns | Appended | Spilled | Merged | Replaced
 
 
 def readable(state: State, relation: Relation) -> State | Present:
@@ -185,6 +196,17 @@ class Registry:
         codec = self._codecs[name]
         return overlaid(codec.relation, base, arrow_frame(spark, self.overlay_table(name)), codec.known)
 
+    def summands(self, name: str) -> list[DataFrame] | None:
+        """Frames of rows that are all there, which together are a bag; None if some rows have gone since they came."""
+        state = self._states[name]
+        if not isinstance(state, CountedRows) or state.relation.distinct:
+            return None
+        counts = [self._home.least_count(frame) for frame in self.kept_frames(name)]
+        if any(least is None or least < 0 for least in (*counts, min(state.overlay_rows.values(), default=1))):
+            return None
+        parts = [] if state.base.segments is None else [state.base.segments.frame]
+        return [*parts, arrow_frame(self._spark, self.overlay_table(name))] if state.overlay_size else parts
+
     def overlay_table(self, name: str) -> pa.Table:
         """What lies over a base, each row once."""
         state, codec = self._states[name], self._codecs[name]
@@ -250,7 +272,7 @@ class Registry:
         """A commit is over, and what it paged in goes."""
         for state in self._states.values():
             state.base.forget()
-            if isinstance(state, Supported):
+            if isinstance(state, Supported | TieredRows):
                 state.forget()
 
     def tidy(self) -> None:
@@ -258,7 +280,7 @@ class Registry:
         for state in self._states.values():
             if state.base.is_half_full:
                 state.base.forget()
-            if isinstance(state, Supported):
+            if isinstance(state, Supported | TieredRows):
                 state.forget()
 
     def change(self, name: str, change: StateChange) -> None:
@@ -274,21 +296,20 @@ class Registry:
                 state.put_over(overlay, table.cast(schema), self._home.scratch)
                 self._merge_tiers(name, state)
             case Appended(frame=frame, rows=count, table=table):
-                former = state.base.segments
-                both = frame if former is None else former.frame.unionByName(frame)
-                self._kept[name] = [*self.kept_frames(name), frame]
-                self._points[name] = [*self._points.get(name, []), self._points_of(name, frame, table)]
-                state.base.stand_on(self._segments(name, both, count + len(state.base)))
+                self._append(name, frame, count, table)
+            case Spilled(frame=frame, table=table):
+                assert isinstance(state, CountedRows)
+                self._append(name, frame, table.num_rows, table)
+                state.clear_overlay()
             case Merged(first=first, frame=frame, rows=count, table=table):
                 self._kept[name] = [*self._kept[name][:first], frame]
                 self._points[name] = [*self._points[name][:first], self._points_of(name, frame, table)]
-                together = reduce(DataFrame.unionByName, self._kept[name])
                 total = sum(self._home.rows(each) for each in self._kept[name][:first]) + count
-                state.base.stand_on(self._segments(name, together, total))
+                state.base.stand_on(self._segments(name, total))
             case Replaced(frame=frame, rows=count):
                 self._kept[name] = [frame]
                 self._points[name] = [self._points_of(name, frame)]
-                state.replace(self._segments(name, frame, count))
+                state.replace(self._segments(name, count))
 
     def reversal(self, name: str, change: StateChange) -> Callable[[], None]:
         """What takes a change back that a state is going to make. This cannot fail either."""
@@ -299,8 +320,8 @@ class Registry:
             case ChangedColumns():
                 assert isinstance(state, TieredRows)
                 return partial(state.take_back_tiers, [*state.tiers], dict(state.overlay))
-            case Merged():
-                raise AssertionError("what is merged is the same as before")
+            case Merged() | Spilled():
+                raise AssertionError("what is compacted is the same as before")
             case Appended():
                 return partial(self._take_back_frame, name, state.base.segments)
             case Replaced():
@@ -318,19 +339,42 @@ class Registry:
             for row, known in self._codecs[name].decode_log(stored.log):
                 state.change({row: known})
 
-    def _segments(self, name: str, frame: DataFrame, rows: int) -> Segments[Any]:
+    def _append(self, name: str, frame: DataFrame, rows: int, table: pa.Table | None) -> None:
+        self._kept[name] = [*self.kept_frames(name), frame]
+        self._points[name] = [*self._points.get(name, []), self._points_of(name, frame, table)]
+        base = self._states[name].base
+        base.stand_on(self._segments(name, rows + len(base)))
+
+    def _segments(self, name: str, rows: int) -> Segments[Any]:
+        """What all kept frames have, which are so many rows."""
         codec = self._codecs[name]
-        frame = frame.select([column.name for column in codec.columns])
         is_counted = isinstance(self._states[name], CountedRows)
         read = partial(read_rows, self._points[name], codec.relation)
         resting = partial(read_resting, self._points[name])
         heaps = partial(heaps_of, self._points[name])
-        return Segments(frame, rows, codec.decode, add_up=is_counted, read=read, read_resting=resting, heaps=heaps)
+        return Segments(
+            self._kept[name],
+            [column.name for column in codec.columns],
+            rows,
+            codec.decode,
+            add_up=is_counted,
+            read=read,
+            read_resting=resting,
+            heaps=heaps,
+        )
 
     def _points_of(self, name: str, frame: DataFrame, table: pa.Table | None = None) -> Points:
         schema = self._codecs[name].schema
         known = None if table is None else table.cast(schema)
         return Points(self._home.reachable(frame, self.paging.mapped), schema, known)
+
+    def put_down(self, name: str) -> None:
+        """Let what lies over the tiers of a state in memory be another tier."""
+        state = self._states[name]
+        assert isinstance(state, TieredRows)
+        codec = self._codecs[name]
+        state.put_over(codec.encode(state.overlay_rows).cast(codec.schema), None, self._home.scratch)
+        self._merge_tiers(name, state)
 
     def _merge_tiers(self, name: str, state: TieredRows[Any]) -> None:
         """Few tiers, of which each is large against those over it."""

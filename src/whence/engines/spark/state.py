@@ -1,13 +1,15 @@
 """Relations as the Spark engine keeps them: a base on the cluster, and over it what has changed since.
 
-The overlay is small and in the driver's memory; storage has it too, commit by commit. Compaction makes a new base of
-both, so that the overlay never grows to more than a fraction of it.
+The overlay is small and in the driver's memory; storage has it too, commit by commit. When it has grown, it becomes a
+further part of the base, or of what lies over that on a disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
+from sys import getsizeof
 from typing import Any, Generic, TypeVar, cast
 
 import pyarrow as pa
@@ -21,6 +23,19 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 
 P = TypeVar("P")
+
+# So many rows tell about how many bytes a row has.
+_SAMPLE = 64
+
+
+def is_large_overlay(rows: Mapping[Row, object], most_rows: int, most_bytes: int) -> bool:
+    """Whether rows in memory are too many, or too wide by an estimate."""
+    if len(rows) > most_rows:
+        return True
+    if len(rows) <= _SAMPLE:
+        return False
+    sizes = sum(getsizeof(row) + sum(map(getsizeof, row)) for row in islice(rows, _SAMPLE))
+    return sizes * len(rows) > most_bytes * _SAMPLE
 
 
 class CountedRows:
@@ -69,8 +84,12 @@ class CountedRows:
 
     def replace(self, segments: Segments[int] | None) -> None:
         """A new base has everything."""
-        self.stamp += 1
         self.base.stand_on(segments)
+        self.clear_overlay()
+
+    def clear_overlay(self) -> None:
+        """What has changed is in the base now."""
+        self.stamp += 1
         self.overlay = Store()
 
 
@@ -151,6 +170,11 @@ class AnnotatedRows(Generic[P]):
 
     def get(self, row: Row) -> P | None:
         return self.overlay[row] if row in self.overlay else self.base.get(row)
+
+    def expect(self, rows: Collection[Row]) -> None:
+        """These rows are going to be asked for: bring them into memory together, if that takes no job."""
+        bare: list[Key] = [row[0] if len(row) == 1 else row for row in rows]
+        self.base.expect(tuple(range(self.relation.arity)), bare)
 
     def count(self, row: Row) -> int:
         return 0 if self.get(row) is None else 1
@@ -236,34 +260,51 @@ class TieredRows(AnnotatedRows[P]):
         super().__init__(relation, base)
         self.tiers: list[Heap] = []
         self._decode = decode
+        # Of the rows that this commit has asked for, what tiers know of them, and None if they have no such row.
+        self._found: dict[Row, tuple[P | None] | None] = {}
 
     @property
     def overlay_size(self) -> int:
         return len(self.overlay) + sum(map(len, self.tiers))
 
     def get(self, row: Row) -> P | None:
-        if row not in self.overlay:
-            for tier in reversed(self.tiers):
-                for found, known in self._decode(self._in_tier(tier, row)):
-                    if found == row:
-                        return known
+        if self.tiers and row not in self.overlay:
+            if row not in self._found:
+                self._find_in_tiers([row])
+            found = self._found[row]
+            if found is not None:
+                return found[0]
         return super().get(row)
 
-    def _in_tier(self, tier: Heap, row: Row) -> pa.Table:
-        keys = [column.combine_chunks() for column in rows_to_arrow([row], self.relation).columns]
-        return tier.with_keys(column_names(self.relation.arity), keys) if keys else tier.table()
+    def expect(self, rows: Collection[Row]) -> None:
+        super().expect(rows)
+        if self.tiers:
+            self._find_in_tiers([row for row in rows if row not in self._found])
 
-    def put_over(self, overlay: pa.Table, tier: pa.Table, directory: Path | None) -> None:
+    def _find_in_tiers(self, rows: Sequence[Row]) -> None:
+        self._found.update(dict.fromkeys(rows))
+        keys = [column.combine_chunks() for column in rows_to_arrow(rows, self.relation).columns]
+        for tier in self.tiers if rows else ():
+            found = tier.with_keys(column_names(self.relation.arity), keys) if keys else tier.table()
+            self._found.update((row, (known,)) for row, known in self._decode(found))
+
+    def forget(self) -> None:
+        """A commit is over, and what it has looked up goes."""
+        self._found = {}
+
+    def put_over(self, overlay: pa.Table, tier: pa.Table | None, directory: Path | None) -> None:
         """What is known of rows, over all that was known before: `overlay` is what lies over the tiers."""
         for table in (overlay, tier):
-            if table.num_rows:
+            if table is not None and table.num_rows:
                 self.tiers.append(decoded_table(table, directory))
+        self.forget()
         self.stamp += 1
         self.overlay, self._index = {}, Store()
 
     def take_back_tiers(self, tiers: Sequence[Heap], overlay: Mapping[Row, P | None]) -> None:
         """What was put over these tiers, and over what lay over them, has not happened."""
         self.tiers = [*tiers]
+        self.forget()
         self.overlay, self._index = {}, Store()
         self.change(overlay)
 
@@ -273,4 +314,5 @@ class TieredRows(AnnotatedRows[P]):
 
     def replace(self, segments: Segments[P] | None) -> None:
         super().replace(segments)
+        self.forget()
         self.tiers = []

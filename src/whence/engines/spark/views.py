@@ -106,7 +106,9 @@ def _grouped(groups: _Groups, rules: Sequence[TypedRule], found: list[Bindings])
     together = reduce(DataFrame.unionAll, taken)
     members = groups.members(together)
     whole = groups.whole(together, members)
-    return DerivedView(groups.rows(whole), groups.groups(whole), members, (together, whole))
+    # To keep the bindings takes longer than to find them once.
+    shared = (together, *members.values(), whole) if members or groups.adds_doubles else (whole,)
+    return DerivedView(groups.rows(whole), groups.groups(whole), members, shared)
 
 
 # What a second look at the values tells about a fold.
@@ -149,6 +151,11 @@ class _Groups:
                 self._counts.append(position)
             else:
                 self._folds.append(_Fold(len(self._folds), head, head.input))
+
+    @property
+    def adds_doubles(self) -> bool:
+        """Whether the bindings are looked at a second time for a sum."""
+        return any(fold.adds_doubles for fold in self._folds)
 
     def bindings(self, rule: int, found: Bindings, copies: Column) -> DataFrame:
         """What the groups need to know of a rule's bindings."""

@@ -143,8 +143,7 @@ class PagedTable(ColumnTable):
 
 def added_up(rows: Array, counts: Array) -> Array:
     """For each row the sum of the counts that are listed for it."""
-    _, places = np.unique(rows, return_inverse=True)
-    sums = np.zeros(len(rows), INTEGER)
-    np.add.at(sums, places, counts)
-    totals: Array = sums[places]
+    sums = np.zeros(int(rows.max(initial=-1)) + 1, INTEGER)
+    np.add.at(sums, rows, counts)
+    totals: Array = sums[rows]
     return totals

@@ -334,6 +334,13 @@ def test_a_value_that_matters_elsewhere_is_told() -> None:
     assert str(db.why_not("p", (1,))).endswith("it would be there with 1 more row\n  e(1, 1)")
 
 
+def test_arrays_have_no_next_one() -> None:
+    db = whence.connect()
+    db.execute("CREATE TABLE t(id INT, a ARRAY<INT>); CREATE VIEW v AS SELECT id FROM t WHERE id > 0")
+    db.insert("t", [(1, (1, None)), (2, (None, 2)), (3, None)])
+    assert "it would be there with 1 more row" in str(db.why_not("v", (4,)))
+
+
 def test_after_the_last_key_there_is_no_new_one(orders: whence.Database) -> None:
     orders.insert("orders", [(2**31 - 1, "ann", 10, "done")])
     answer = orders.why_not("busy", ("cid", "fr"))

@@ -211,6 +211,9 @@ class _Told:
 
 
 def _next_to(taken: set[Value]) -> Value:
+    if not all(isinstance(value, str | datetime.date | int | float | Decimal) for value in taken):
+        # Arrays and the like, which need not even have an order.
+        return None
     match max(taken, default=None):  # type: ignore[type-var]
         case str():
             return next(name for name in map("new{}".format, chain([""], count(2))) if name not in taken)

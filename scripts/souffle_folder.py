@@ -103,7 +103,8 @@ def judge_in_time(folder: Path, seconds: int) -> tuple[str, str]:
     process.start()
     theirs.close()
     try:
-        return ours.recv()
+        verdict: tuple[str, str] = ours.recv()
+        return verdict
     except EOFError:
         process.join()
         if process.exitcode == -signal.SIGXCPU:

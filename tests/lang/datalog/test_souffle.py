@@ -5,13 +5,16 @@ Each runs on the local engine and on the oracle.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
 
 import whence
+from whence.model.types import Row
 
-PROGRAMS = {
+PROGRAMS: Mapping[str, tuple[str, Mapping[str, AbstractSet[Row]]]] = {
     "a record is taken apart": (
         (
             ".type pair = [a: number, b: symbol] .decl p(x: pair) .decl q(a: number, b: symbol)"
@@ -228,3 +231,30 @@ def test_records_in_files(tmp_path: Path) -> None:
 def test_a_list_without_end_is_refused() -> None:
     with pytest.raises(whence.WhenceError, match="nested more than"):
         whence.connect().rules(".type l = [h: number, t: l] .decl p(x: l) p(nil). p([1, x]) :- p(x).")
+
+
+def test_records_are_kept(tmp_path: Path) -> None:
+    """In storage, with many rows in columns, and as what Arrow has of them."""
+    path = tmp_path / "kept"
+    with whence.connect(path) as database:
+        database.rules(
+            ".type list = [head: number, tail: list] .type shape = Dot {} | Line {length: float, next: shape}"
+            ".decl l(x: list, s: shape) .decl m(x: list, n: float) m([h, [7, t]], n) :- l([h, t], $Line(n, _))."
+        )
+        database.insert("l", [((number, (1, ())), ("Line", 0.5, ("Dot",))) for number in range(9_000)])
+        database.delete("l", [((0, (1, ())), ("Line", 0.5, ("Dot",)))])
+        written = database.table("l")
+        rows = database.rows("m")
+    assert len(rows) == 8_999
+    assert ((5, (7, (1, ()))), 0.5) in rows
+    with whence.connect(path) as database:
+        assert database.rows("m") == rows
+        database.insert("l", [((), ("Dot",))])
+        database.execute("DELETE FROM l")
+        assert database.rows("m") == set()
+        database.insert("l", written)
+        assert database.rows("m") == rows
+        with pytest.raises(whence.errors.DataError, match="field 'tail' is 2"):
+            database.insert("l", [((1, 2), ("Dot",))])
+        with pytest.raises(whence.errors.DataError, match="begin with a branch of shape: Dot, Line"):
+            database.insert("l", [((), ("Square",))])

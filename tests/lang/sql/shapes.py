@@ -169,10 +169,11 @@ PATTERNS = [
     "SELECT 'it''s' AS quoted, 'a' 'b' AS joined, 12345678901234567890 AS large",
     "SELECT overlay('abcdef' PLACING '45' FROM 4 FOR 2) AS o",
 ]
+ORDERED = "PARTITION BY g ORDER BY id, x, y, d"
 DIFFERENT = "(SELECT DISTINCT * FROM t WHERE id <> 3)"
 WINDOW_STATISTICS = [
     f"SELECT id, var_pop(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v FROM {DIFFERENT}",
-    f"SELECT id, collect_list(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS c FROM {DIFFERENT}",
+    f"SELECT id, array_join(collect_list(CAST(x AS STRING)) OVER ({ORDERED}), ',') AS c FROM {DIFFERENT}",
     f"SELECT id, any_value(x) OVER (PARTITION BY g ORDER BY id, x, y, d) AS v FROM {DIFFERENT}",
     "SELECT id, bool_or(x > 2) OVER (PARTITION BY g) AS b, count_if(x > 2) OVER (PARTITION BY g) AS c FROM t",
     "SELECT id, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) OVER (PARTITION BY g) AS p FROM t",

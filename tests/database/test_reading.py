@@ -123,7 +123,7 @@ class TestQuery:
             "DELETE FROM link",
             "CREATE TABLE x(y INT)",
             "SET x = 1",
-            "DESCRIBE link",
+            "SHOW GRANTS ON link",
         ],
     )
     def test_only_queries(self, db: whence.Database, sql: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from whence.cli.bench import add_bench
 from whence.cli.changes import add_changes
 from whence.cli.diff import add_diff
 from whence.cli.experiment import add_experiment
@@ -78,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
     add_shell(commands)
     add_serve(commands)
     add_site(commands)
+    add_bench(commands)
     add_experiment(commands)
     add_warmup(commands)
     for command in commands.choices.values():

@@ -286,7 +286,7 @@ def _relations(tree: exp.Expr, definitions: Definitions, source: SourceText) -> 
             used[found.name] = found
         elif node.db or node.name.lower() not in local:
             raise UnknownNameError(
-                f"there is no relation {node.sql('spark')!r}",
+                f"there is no relation {node.name!r}",
                 span=span_of(node, source),
                 hint=did_you_mean(node.name, definitions.visible),
             )

@@ -257,12 +257,12 @@ def test_derivations_bring_a_column_back() -> None:
 
 
 def test_a_view_under_another_name_is_the_same(db: Database) -> None:
-    before = contents(db)["w"]
+    before = db.rows("w")
     with db.redefine() as change:
         change.drop("w")
         change.execute("CREATE VIEW renamed AS SELECT v.a AS x, r.b AS y FROM v, r WHERE v.b = r.b")
         assert change.preview().reused == ("w",)
-    assert [tuple(row.values()) for row in contents(db)["renamed"]] == [tuple(row.values()) for row in before]
+    assert db.rows("renamed") == before
 
 
 def test_views_above_an_aggregate_go_on_when_it_changes(db: Database) -> None:
@@ -272,6 +272,7 @@ def test_views_above_an_aggregate_go_on_when_it_changes(db: Database) -> None:
     preview = {view.name: view.kind for view in db.preview(change).views}
     assert preview == {"n": "rebuilt", "many": "follows"}
     commit = db.execute(change)
+    assert commit is not None
     assert db.rows("n") == {(0, 2), (1, 2), (2, 2), (3, 2)} and db.rows("many") == set()
     assert commit.deleted == {"n": 4, "many": 4} and commit.inserted == {"n": 4}
     assert db.changes("many", since=version).num_rows == 4
@@ -286,6 +287,7 @@ def test_a_large_aggregate_changes_by_what_differs() -> None:
     db.execute("CREATE VIEW n AS SELECT a, max(b) AS most FROM r GROUP BY a")
     db.execute("CREATE VIEW even AS SELECT a FROM n WHERE most % 2 = 0")
     commit = db.execute("CREATE OR REPLACE VIEW n AS SELECT a, max(b) AS most FROM r WHERE b < 9001 GROUP BY a")
+    assert commit is not None
     assert commit.inserted["n"] == commit.deleted["n"] == 999
     assert db.rows("even") == {(number,) for number in range(0, 5_000, 2)}
     db.delete("r", [(7, 5007), (7, 7)])
@@ -305,5 +307,7 @@ def test_copies_of_large_tables_hold_what_the_table_holds() -> None:
     db.delete("r", [(1, "text 1"), (0, None)])
     db.insert("r", [(0, "now")])
     expected = sorted((b or "", a, 7, "") for a, b in ((*row.values(),) for row in db.table("r").to_pylist()))
-    found = sorted((b or "", a, c, d or "") for b, a, c, d in ((*row.values(),) for row in db.table("turned").to_pylist()))
+    found = sorted(
+        (b or "", a, c, d or "") for b, a, c, d in ((*row.values(),) for row in db.table("turned").to_pylist())
+    )
     assert found == expected

@@ -85,9 +85,9 @@ def join_cost(
     definitions: Sequence[Definition] = (),
     lookup: Lookup = as_read,
 ) -> JoinCost:
-    """What a join costs, about, in the order that takes the fewest rows at each step: plans that are compared are many."""
+    """What a join costs, about, in the order that takes the fewest rows at each step: it is asked for many plans."""
     joining = _Joining(atoms, _Costs(statistics), definitions, lookup)
-    join = joining.step_by_step(_Join(0, 0.0, (), 1.0, joining.closed(frozenset()), False))
+    join = joining.step_by_step(_Join(0, 0.0, (), 1.0, joining.closed(frozenset()), is_started=False))
     return JoinCost(join.cost, join.rows)
 
 

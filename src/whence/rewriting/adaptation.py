@@ -32,7 +32,6 @@ from whence.rewriting.telescope import telescoped
 from whence.rewriting.unfold import unfold
 from whence.rewriting.view_sums import is_plain, is_readable_as_sum, is_sum, sum_of
 
-
 # Why a view is computed again from adapted input.
 AGGREGATED = "it has aggregates"
 
@@ -238,7 +237,7 @@ class _Planning:
 
     def _is_refolded(self, component: Component, former: Component) -> bool:
         """Whether the groups of an aggregate are told apart by the same columns as before, of those that it had."""
-        is_folded = former.aggregated and not former.recursive and not former.windowed and not former.unnested
+        is_folded = bool(former.aggregated) and not former.recursive and not former.windowed and not former.unnested
         return (
             is_folded
             and set(component.rules[0].aggregates) == set(former.rules[0].aggregates)

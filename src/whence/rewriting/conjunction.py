@@ -121,7 +121,9 @@ def _decided(literal: Literal) -> bool | None:
 
 def _without_wildcards(head: Sequence[Term], body: Sequence[Literal]) -> list[Literal]:
     """With a variable for every wildcard in a positive atom."""
-    if not any(isinstance(literal, Atom) and any(isinstance(term, Wildcard) for term in literal.terms) for literal in body):
+    if not any(
+        isinstance(literal, Atom) and any(isinstance(term, Wildcard) for term in literal.terms) for literal in body
+    ):
         return list(body)
     taken = set(names_in(head, body))
     free = (name for name in (f"_{number}" for number in count(1)) if name not in taken)

@@ -28,7 +28,7 @@ MAX_MATCHES = 64
 
 
 class ViewFolds:
-    """What folds into some views do to a conjunction. Plans share most of their conjunctions, so that it is remembered."""
+    """What folds into some views do to a conjunction. Plans share most of theirs, so that it is remembered."""
 
     def __init__(self, sets: Sets = ()) -> None:
         self._sets = sets

@@ -1,7 +1,7 @@
 """The views of the old program as sums that plans can unfold and fold, each made when a plan may need it.
 
-A view can be folded into a query only where one of its rules reads nothing but what the query reads, both unfolded. With
-many views, most have nothing to do with the few that change.
+A view can be folded into a query only where one of its rules reads nothing but what the query reads, both unfolded.
+With many views, most have nothing to do with the few that change.
 """
 
 from __future__ import annotations
@@ -22,9 +22,7 @@ from whence.rewriting.view_sums import is_plain, is_readable_as_sum, is_sum, sum
 class OldViews:
     """Fills `definitions`, for unfolding, and `folds`."""
 
-    def __init__(
-        self, before: Analysis, sets: Sets, definitions: dict[str, SignedUnion], folds: ViewFolds
-    ) -> None:
+    def __init__(self, before: Analysis, sets: Sets, definitions: dict[str, SignedUnion], folds: ViewFolds) -> None:
         self._relations = before.relations
         self._sets, self._definitions, self._folds = sets, definitions, folds
         self._leaves = Leaves(before)

@@ -19,6 +19,8 @@ from whence.rewriting.signed_union import SignedUnion
 
 # So many steps are made in any case: from the best of what is known at first, and from the best that came of it.
 LEAST_STEPS = 2
+# But even then no longer than so many times what is allowed: a union of many rules has very many folds.
+LONGEST_STEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def cheapest_plan(
         steps += 1
         by_view: dict[str, dict[SignedUnion, _Candidate]] = {}
         for each, coefficient in plan:
-            if steps > 1 and time.thread_time() - started >= allowed:
+            if time.thread_time() - started >= LONGEST_STEPS * allowed:
                 break
             for view, zero in views.of(each):
                 made = plan + (zero if coefficient == 1 else zero.times(coefficient))

@@ -116,7 +116,7 @@ class Redefinition:
         """A view as it is defined from now on, by rules for it and for what serves it."""
         if keeps_derivations or self._keeps_derivations:
             known = {**self.before.relations, **self.catalog.relations}
-            former = self.before.rules_of(owner(definition.relations[-1].name))
+            former = list(self.before.rules_of(owner(definition.relations[-1].name)))
             definition = with_derivations(definition, known, self.before.signatures, former)
         name = owner(definition.relations[-1].name)
         known_now, read = self.catalog.relations, {each for rule in definition.rules for each in rule.reads}

@@ -156,9 +156,12 @@ class LocalEngine:
         if adaptation is None:
             deltas, works, touched = self._run(kept, update)
         else:
+            # What is folded again has its old rows, beside its change, until all have seen both.
+            refolded = {names[0] for names, step in planned_for.items() if isinstance(step, Refolded)}
+            holding = {**of_relation, **{name: self._of_relation[name] for name in refolded}}
             contents = States(
                 self._holders(self._stores, self._of_relation, self._columns),
-                self._holders(stores, of_relation, columns),
+                self._holders(stores, holding, columns),
             )
             planned: dict[tuple[str, ...], PlannedView | RefoldedView] = {}
             for names, step in planned_for.items():

@@ -192,8 +192,7 @@ def rows_changed(relation: str, before: Maintainer, after: Maintainer) -> Delta:
         from whence.incremental.columnar.store import ColumnStore, difference
 
         old, new = before.own_store(), after.own_store()
-        is_in_columns = isinstance(old, ColumnStore) and isinstance(new, ColumnStore)
-        if is_in_columns and old.table.encodings == new.table.encodings:
+        if isinstance(old, ColumnStore) and isinstance(new, ColumnStore) and old.encodings == new.encodings:
             return difference(old.table, new.table)
     return delta_between(before.counts(relation), after.counts(relation))
 

@@ -11,7 +11,7 @@ import numpy as np
 from whence.columns import NotInColumnsError
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns
 from whence.columns.delta import ColumnDelta
-from whence.columns.encoding import INTEGER, Array, Encodings
+from whence.columns.encoding import INTEGER, Array, Encoding, Encodings
 from whence.columns.numbered_rows import as_words
 from whence.columns.rows import (
     TableRows,
@@ -93,6 +93,10 @@ class ColumnStore(Store):
         self.table.settle()
         if self.table.is_worth_packing:
             self.table.pack()
+
+    @property
+    def encodings(self) -> Sequence[Encoding]:
+        return self.table.encodings
 
     @property
     def counts(self) -> Mapping[Row, int]:

@@ -26,9 +26,7 @@ class TableCopy(NamedTuple):
     times: int
 
 
-def table_copy(
-    rules: Sequence[TypedRule], stores: Mapping[str, ColumnStore], table: ColumnTable
-) -> TableCopy | None:
+def table_copy(rules: Sequence[TypedRule], stores: Mapping[str, ColumnStore], table: ColumnTable) -> TableCopy | None:
     """What an empty table becomes by these rules, if it becomes a copy."""
     if len(rules) != 1 or table.size:
         return None

@@ -157,8 +157,8 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class _RowChange:
-    come: list[Row]
-    gone: list[Row]
+    come: Sequence[Row]
+    gone: Sequence[Row]
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -180,4 +180,3 @@ def repeated(measure: Callable[[], StepTimes], runs: int) -> StepTimes:
     for _ in range(runs - 1):
         found = found.least(measure())
     return found
-

@@ -164,9 +164,7 @@ def _redone(program: Exchange, terms: Callable[[tuple[str, ...]], tuple[str, ...
 
     views = {
         # What was changed before stays a view over the source itself.
-        view: tuple(replace(rule, body=tuple(map(renamed, rule.body))) for rule in rules)
-        if is_view(view)
-        else rules
+        view: tuple(replace(rule, body=tuple(map(renamed, rule.body))) for rule in rules) if is_view(view) else rules
         for view, rules in program.views.items()
     }
     return replace(program, views={name: (copied,), **views}, made=program.made + 1)

@@ -89,17 +89,19 @@ class Tally:
 
 def judge_file(path: Path, source: Path, session: SparkSession, data: Path, engine: str) -> Tally:
     tally = Tally()
-    other_meaning = False
+    # By name, whether what is set now gives queries another meaning.
+    other_meanings: dict[str, bool] = {}
     for name, value in settings(source):
         session.conf.set(name, value)
-        other_meaning = other_meaning or _OTHER_MEANING.search(f"{name}={value}") is not None
+        other_meanings[name] = _OTHER_MEANING.search(f"{name}={value}") is not None
     with Mirror(session, data, engine) as mirror:
         for block in blocks(path):
             if not block.is_query:
                 mirror.set_up(block.text)
-                if re.match(r"\s*(RE)?SET\b", block.text, re.IGNORECASE):
-                    other_meaning = _OTHER_MEANING.search(block.text) is not None
-            elif other_meaning:
+                found = re.match(r"\s*(?:RE)?SET\s+([\w.]+)", block.text, re.IGNORECASE)
+                if found is not None:
+                    other_meanings[found[1]] = _OTHER_MEANING.search(block.text) is not None
+            elif any(other_meanings.values()):
                 tally.counts["under other settings"] += 1
             elif block.schema is not None or block.is_error:
                 verdict, why = judge(block, mirror)

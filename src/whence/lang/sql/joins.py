@@ -161,7 +161,8 @@ class _Reader:
     def _lateral_query(self, node: exp.Lateral) -> exp.Expr:
         inner = node.this
         if isinstance(inner, exp.Subquery):
-            return inner.this
+            query: exp.Expr = inner.this
+            return query
         table = exp.Table(this=inner, alias=None if node.args.get("alias") is None else node.args["alias"].copy())
         if not is_range(table) and Generator.of(inner) is None:
             raise UnsupportedError(

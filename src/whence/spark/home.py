@@ -43,6 +43,12 @@ class StorageHome:
     def rows(self, frame: DataFrame) -> int:
         return self.segment(frame).rows
 
+    def least_count(self, frame: DataFrame) -> int | None:
+        segment = self.segment(frame)
+        if not segment.rows:
+            return 1
+        return None if segment.counts is None else segment.counts[0]
+
     def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
         segment, directory = self.segment(frame), self._storage.files.directory
         if directory is None or segment.bytes > most:

@@ -282,9 +282,9 @@ class Session:
     def _adapted(self, change: _Change) -> Made:
         """With what old contents are worth for other definitions."""
         before, after, update = self.definitions, change.after, change.draft.update
-        if after is before:
-            return self._changes.make(before, after, update)
-        plan = change.adaptation or self.planner.plan(before, after, update, change.altered)
+        plan = change.adaptation
+        if plan is None and after is not before:
+            plan = self.planner.plan(before, after, update, change.altered)
         # Of this thread: a search takes a share of what rows take, however busy the machine is.
         started = time.thread_time()
         made = self._changes.make(before, after, update, plan)

@@ -133,11 +133,11 @@ class GroupTable(NumberedRows):
         return groups
 
     def touch_all(self, mark: int) -> Bound:
-        """Give all groups a mark."""
+        """Give a mark to all groups that do not have it yet."""
         state = self.state[: self._size]
-        state[:, MARK] = mark
-        groups = np.arange(self._size)
-        return Bound(groups, groups, state.copy())
+        groups = np.flatnonzero(state[:, MARK] != mark)
+        state[groups, MARK] = mark
+        return Bound(groups, groups, state[groups])
 
     def read(self, groups: Array, *, is_always: bool) -> tuple[Array, Array, Array]:
         """The words of groups, the numbers of their rows, and which of them are to have a row."""

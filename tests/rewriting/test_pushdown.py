@@ -28,6 +28,12 @@ def test_it_goes_on_to_relations_further_down() -> None:
     assert found == ["g(x) :- a(x, _), x < 3.", "h(x) :- g(x), b(x), x < 3."]
 
 
+def test_an_atom_that_stands_twice_stays_so() -> None:
+    """In a bag it counts twice."""
+    assert pushed("h(x) :- a(x), a(x). v(x) :- h(x), x < 3.") == ["h(x) :- a(x), a(x), x < 3."]
+    assert pushed("h(x) :- a(x), a(x). v(x) :- h(x).") == []
+
+
 def test_a_group_is_left_out_as_a_whole() -> None:
     assert pushed("h(x, sum<y>) :- a(x, y). v(x, s) :- h(x, s), x < 3, s > 7.") == ["h(x, sum<y>) :- a(x, y), x < 3."]
 
@@ -58,6 +64,7 @@ def test_a_recursion_and_what_is_seen_stay_as_they_are() -> None:
 QUERIES = (
     "SELECT a.k, y, z FROM a JOIN c ON a.k = c.k LEFT JOIN b ON a.x = b.k WHERE z > 5 AND a.x < 3",
     "SELECT a.k, y FROM a LEFT JOIN b ON a.x = b.k WHERE y IS NULL OR y < 4",
+    "SELECT a.k FROM a FULL JOIN a AS other ON a.k = other.k WHERE a.k > 0",
     "SELECT a.k, y FROM a FULL JOIN b ON a.x = b.k WHERE a.k > 1 AND y IN (1, 2, 3)",
     "SELECT * FROM (SELECT k, count(*) AS n, max(x) AS m FROM a GROUP BY k) AS g WHERE k <> 2 AND n > 1",
     "SELECT * FROM (SELECT k FROM a UNION ALL SELECT y FROM b) AS u WHERE k BETWEEN 2 AND 4",

@@ -49,8 +49,9 @@ def _push(rules: list[Rule], name: str) -> None:
     wanted = [each for each in first if all(each in other for other in others)]
     for at in own:
         binding = {str(place): term for place, term in enumerate(rules[at].head.terms)}
-        more = [literal_with(each, binding) for each in wanted if _fits(each, rules[at])]
-        rules[at] = replace(rules[at], body=tuple(dict.fromkeys((*rules[at].body, *more))))
+        body = rules[at].body
+        more = dict.fromkeys(literal_with(each, binding) for each in wanted if _fits(each, rules[at]))
+        rules[at] = replace(rules[at], body=(*body, *(each for each in more if each not in body)))
 
 
 def _takes(rule: Rule) -> bool:

@@ -257,3 +257,15 @@ def test_what_is_left_is_computed_again_where_that_is_less(monkeypatch: pytest.M
     twin.insert("item", rows[2_700:])
     for name in ("item", "sold", "spent", "missing", "names", "dear"):
         assert Counter(tuples(db, name)) == Counter(tuples(twin, name)), name
+
+
+def test_the_one_group_of_a_head_without_others_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_engine, "ROWS_IN_COLUMNS", 0)
+    monkeypatch.setattr(counting, "LEAST_RECOMPUTED", 1)
+    with whence.connect() as db:
+        db.execute("CREATE TABLE t(x INT); CREATE VIEW n AS SELECT count(*) AS n, sum(x) AS s FROM t")
+        db.insert("t", [(x,) for x in range(9)])
+        db.delete("t", [(x,) for x in range(7)])
+        assert db.table("n").to_pylist() == [{"n": 2, "s": 15}]
+        db.delete("t", [(7,), (8,)])
+        assert db.table("n").to_pylist() == [{"n": 0, "s": None}]

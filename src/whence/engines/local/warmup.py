@@ -20,7 +20,7 @@ from whence.engines.local.engine import ROWS_IN_COLUMNS, LocalEngine
 from whence.incremental.columnar.whole import KnowsWholeRows
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.types import Row
-from whence.model.updates import Update
+from whence.model.updates import Update, totals
 
 # What numba had not written to its end when it was killed, so long ago that it is not about to.
 _SECONDS_UNTIL_FORGOTTEN = 3600
@@ -164,7 +164,9 @@ def _engine(program: str, maintenance: str = "auto") -> LocalEngine:
 
 
 def _change(engine: LocalEngine, table: str, rows: list[Row], count: int = 1) -> None:
-    engine.apply(Update({table: dict.fromkeys(rows, count)}))
+    """With what a commit tells of it."""
+    for delta in engine.apply(Update({table: dict.fromkeys(rows, count)})).values():
+        totals(delta)
 
 
 def _links(*cost: float) -> list[Row]:

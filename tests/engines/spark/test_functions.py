@@ -5,6 +5,7 @@ The number of expressions is small here. `WHENCE_EXPRESSIONS=20000` makes it a s
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 import sys
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyspark.sql.functions as F
 import pytest
@@ -134,6 +136,23 @@ def _counted_twice(found: Difference) -> bool:
     return "regexp_count" in found.expression.text and "😀" in str(found)
 
 
+def _clock_change(found: Difference) -> bool:
+    """Spark counts months between TIMESTAMPs with a zone, and the seconds of a day from where that day starts there."""
+    if found.row is None or "months_between(" not in found.expression.text:
+        return False
+    moments = [value for value in found.arguments().values() if isinstance(value, datetime.datetime)]
+    return any(_is_uneven(moment.date(), ZoneInfo(zone)) for moment in moments for zone in ZONES)
+
+
+def _is_uneven(day: datetime.date, zone: ZoneInfo) -> bool:
+    ends = (datetime.datetime.combine(day, time, zone) for time in (datetime.time.min, datetime.time.max))
+    return len({end.utcoffset() for end in ends}) > 1
+
+
+def _null_threshold(found: Difference) -> bool:
+    return found.row is not None and found.ours is None and "levenshtein(" in found.expression.text
+
+
 COUNTING = (
     *("date_add", "date_sub", "add_months", "element_at", "try_element_at"),
     *("array_repeat", "slice", "array_insert"),
@@ -154,6 +173,8 @@ DELIBERATE: dict[str, Callable[[Difference], bool]] = {
     "a STRING is text in UTF-8, whatever bytes it is made of": _fails_with("it is no text in UTF-8"),
     "Java formats what whence refuses by name": _fails_with("is no pattern of a date"),
     "TIMESTAMP and numbers convert as Spark's zoned TIMESTAMP does in UTC": _cast_of_timestamp,
+    "months are counted without a zone: each day has 24 hours": _clock_change,
+    "a threshold that is NULL gives NULL, as in Spark's compiled code; its interpreter takes 0": _null_threshold,
     "numbers are compared exactly; Spark rounds DECIMALs that have more than 38 digits together": _rounded_comparison,
     "Spark rounds to 34 digits where it changes a sign or leaves out a fraction": _long_decimal,
     "an infinite result is none": _infinite,
@@ -171,6 +192,15 @@ def test_a_sample(session: SparkSession) -> None:
     drawn = [expressions.of(name) for name in COMPARED] + [expressions.cast() for _ in range(10)]
     found = search(session, drawn, random_rows(expressions.chance, ROWS), expressions.chance.choice(ZONES))
     assert not found, f"WHENCE_SEED={SEED}\n" + "\n".join(map(str, found))
+
+
+@pytest.mark.parametrize(("mode", "expected"), [("CODEGEN_ONLY", None), ("NO_CODEGEN", -1)])
+def test_spark_knows_two_answers_for_a_null_threshold(session: SparkSession, mode: str, expected: int | None) -> None:
+    own = session.newSession()
+    own.conf.set("spark.sql.codegen.factoryMode", mode)
+    own.conf.set("spark.sql.codegen.wholeStage", "false")
+    frame = own.range(1).selectExpr("levenshtein('ab', 'cd', CAST(nullif(id, 0) AS INT)) AS distance")
+    assert [each.distance for each in frame.collect()] == [expected]
 
 
 @pytest.mark.skipif(not EXPRESSIONS, reason="a search, started by WHENCE_EXPRESSIONS")

@@ -42,9 +42,14 @@ def test_slips_are_told_at_their_place(first: int) -> None:
         "CREATE TABLE t COMMENT WITH (a INT)",
         "CREATE VIEW v AS SELECT * FROM ",
         "CREATE TABLE t(a IN INT)",
-        "CREATE TABLE t(a INT CHECK (+a > 1))",
-        "CREATE TABLE t(a INT, CHECK (+a > 1))",
+        "CREATE TABLE t(a INT, b INT GENERATED ALWAYS AS (+a))",
+        "CREATE TABLE t(a INT, b INT AS (+a))",
+        "CREATE TABLE t(a INT CHECK (+ > 1))",
+        "CREATE TABLE t(a INT, CHECK (+a))",
         "CREATE DEFAULT MATERIALIZED VIEW v AS SELECT 1 AS a",
+        "CREATE TABLE t x = y. (x INT)",
+        "CREATE TABLE t(a INT) TBLPROPERTIES (x. = y)",
+        "CREATE TABLE t(a INT) TBLPROPERTIES (x = ``)",
     ],
 )
 def test_found(text: str) -> None:

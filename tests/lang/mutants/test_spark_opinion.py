@@ -197,3 +197,14 @@ def test_accepted_here_and_there(spark: SparkSession, query: str) -> None:
     program = Text("sql", f"CREATE VIEW v AS {query}", TABLES)
     assert judge(program) == ACCEPTED
     assert refusal(spark, program) is None
+
+
+@pytest.mark.parametrize(
+    "columns", ["a INT CHECK (+a > 1)", "a INT, CHECK (+a > 1)", "a INT, CONSTRAINT c CHECK (+a > 1)"]
+)
+def test_conditions_read_here_and_there(spark: SparkSession, columns: str) -> None:
+    statement = f"CREATE TABLE t({columns})"
+    assert judge(Text("sql", statement)) == ACCEPTED
+    # No table of a plain session holds constraints, so that Spark is asked for its plan alone.
+    parser = spark._jsparkSession.sessionState().sqlParser()  # noqa: SLF001 (PySpark has no way to parse alone)
+    assert "positive('a) > 1" in parser.parsePlan(statement).toString()

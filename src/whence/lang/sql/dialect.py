@@ -118,7 +118,7 @@ def statements(source: SourceText) -> Iterator[tuple[exp.Expr, Span]]:
                 (tree, *_) = DIALECT.parser().parse(list(tokens), source.text) or [None]
         except GlotParseError as error:
             raise _syntax_error(error, tokens, source) from None
-        except (TypeError, AttributeError):
+        except (TypeError, AttributeError, ValueError):
             # Words in places that sqlglot did not reckon with.
             raise ParseError("this statement cannot be read as SQL", span=first_word(whole)) from None
         if tree is None or isinstance(tree, exp.Command):

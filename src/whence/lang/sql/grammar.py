@@ -182,6 +182,15 @@ class SparkSql(ZonelessSpark):
                 self.raise_error("Invalid expression", self._curr)
             return made
 
+        def _parse_key_value_property(self, *args: Any, **options: Any) -> Any:
+            """A name in a property ends with no dot, and is not empty."""
+            first = self._index
+            try:
+                return super()._parse_key_value_property(*args, **options)
+            except ValueError:
+                read = self._tokens[first : self._index]
+                self.raise_error(_DOT, next((each for each in read if each.token_type is TokenType.DOT), self._prev))
+
         def _parse_primary(self) -> exp.Expr | None:
             """.5 is a number, and neither . 5 nor .5.5 is."""
             dot, digits = self._curr, self._next

@@ -50,8 +50,8 @@ class StepTimes:
 class Steps:
     """A database with the workload's views, which is as it was after every step."""
 
-    def __init__(self, rows: int, *, keeps_derivations: bool) -> None:
-        self.size = ExchangeSize(rows=rows)
+    def __init__(self, size: ExchangeSize, *, keeps_derivations: bool) -> None:
+        self.size = size
         self.program = exchange(self.size)
         self._session = Session(LocalEngine())
         self._session.keeps_derivations = keeps_derivations

@@ -23,6 +23,8 @@ def main(directory: str) -> None:
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        # Code of a program as short as this is not worth compiling well.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.hadoop.fs.viewfs.mounttable.mounted.link./data", f"file://{directory}")
         .getOrCreate()
     )

@@ -21,6 +21,8 @@ import pyspark
 SPARK_HOME = Path(pyspark.__file__).parent
 # Until a master or a worker says that it is there, in seconds.
 STARTUP_SECONDS = 120
+# Programs as short as these pay more for code that is compiled well than they get back.
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 PROGRAM = """
 import sys
@@ -53,10 +55,13 @@ def standalone_cluster(directory: Path) -> Iterator[str]:
     """Gives the address of its master."""
     started: list[subprocess.Popen[bytes]] = []
     try:
-        master = _started(directory, started, "master", "master.Master", "--port", "0")
+        started.append(_started(directory, "master", "master.Master", "--port", "0"))
+        master = _said(directory, "master", started[0])
         for number in (1, 2):
             work = ["--cores", "1", "--memory", "1g", "--work-dir", str(directory / f"work-{number}"), master]
-            _started(directory, started, f"worker-{number}", "worker.Worker", *work)
+            started.append(_started(directory, f"worker-{number}", "worker.Worker", *work))
+        for number in (1, 2):
+            _said(directory, f"worker-{number}", started[number])
         yield master
     finally:
         for process in reversed(started):
@@ -65,19 +70,26 @@ def standalone_cluster(directory: Path) -> Iterator[str]:
             process.wait(STARTUP_SECONDS)
 
 
-def _started(directory: Path, started: list[subprocess.Popen[bytes]], name: str, main: str, *options: str) -> str:
-    """Start a part of the cluster, and wait for the address of the master in what it says."""
-    log = directory / f"{name}.log"
+def _started(directory: Path, name: str, main: str, *options: str) -> subprocess.Popen[bytes]:
     command = [str(SPARK_HOME / "bin/spark-class"), f"org.apache.spark.deploy.{main}", "--host", "localhost"]
-    environment = {**os.environ, "SPARK_HOME": str(SPARK_HOME), "SPARK_DAEMON_MEMORY": "256m", "PYTHONPATH": ""}
-    with log.open("wb") as opened:
-        started.append(
-            subprocess.Popen([*command, "--webui-port", "0", *options], stdout=opened, stderr=opened, env=environment)
-        )
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(SPARK_HOME),
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
+        "PYTHONPATH": "",
+    }
+    with (directory / f"{name}.log").open("wb") as opened:
+        return subprocess.Popen([*command, "--webui-port", "0", *options], stdout=opened, stderr=opened, env=environment)
+
+
+def _said(directory: Path, name: str, process: subprocess.Popen[bytes]) -> str:
+    """Wait for the address of the master in what a part of the cluster says."""
+    log = directory / f"{name}.log"
     known = re.compile(r"(?:Starting Spark master at|Successfully registered with master) (spark://\S+)")
     end = time.monotonic() + STARTUP_SECONDS
     while (found := known.search(log.read_text(errors="replace"))) is None:
-        if time.monotonic() > end or started[-1].poll() is not None:
+        if time.monotonic() > end or process.poll() is not None:
             raise TimeoutError(log.read_text(errors="replace")[-2000:])
         time.sleep(0.1)
     return found[1]
@@ -101,6 +113,7 @@ def submitted(directory: Path, master: str, root: Path, python: str, *options: s
     program.write_text(PROGRAM)
     settings = ["spark.sql.shuffle.partitions=2", "spark.ui.enabled=false", "spark.ui.showConsoleProgress=false"]
     conf = [part for setting in settings for part in ("--conf", setting)]
+    conf += ["--driver-java-options", SHORT_LIVED, "--conf", f"spark.executor.extraJavaOptions={SHORT_LIVED}"]
     command = [str(SPARK_HOME / "bin/spark-submit"), "--master", master, *options, *conf]
     environment = {
         **os.environ,
@@ -125,7 +138,9 @@ def main(directory: Path) -> None:
         sys.stdout.write(submitted(directory, master, directory / "one", "./environment/bin/python", *with_archive))
         bare = directory / "bare"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", bare], check=True)
-        sys.stdout.write(submitted(directory, master, directory / "two", str(bare / "bin/python")))
+        # One executor is as good as two at not having whence.
+        single = ("--total-executor-cores", "1")
+        sys.stdout.write(submitted(directory, master, directory / "two", str(bare / "bin/python"), *single))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from whence.lab.experiments.pictures import draw
 from whence.lab.experiments.runner import OUT_OF_MEMORY, Point, Points, run_curve, run_figure, write_csv
 
 PAPERS = [f"figure{number}" for number in (7, 8, 9, 10, 11, 12, 13, 14, 17)]
+ADAPTATION = [f"adaptation-figure{number}" for number in range(5, 13)]
 TINY = replace(QUICK, few_deletions=1, sizes=(25,), large_sizes=(25,), counts=(2,))
 
 
@@ -28,8 +29,7 @@ def settings(output: Path, told: list[str]) -> Settings:
 
 
 def test_all_experiments_are_there() -> None:
-    adaptation = [f"adaptation-figure{number}" for number in range(5, 13)]
-    assert list(COMMANDS) == [*PAPERS, "growth-inserts", "growth-deletes", "eager", "spark", *adaptation]
+    assert list(COMMANDS) == [*PAPERS, "growth-inserts", "growth-deletes", "eager", "spark", *ADAPTATION]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -71,9 +71,12 @@ def test_all_of_them_one_after_the_other(
         monkeypatch.setattr(module, "run_curve", at_once)
     monkeypatch.setattr(spark, "find_spec", lambda _: None)
     assert main(["experiment", "all", "--quick", "--output", str(tmp_path)]) == 0
-    written = [tmp_path / f"{name}.{kind}" for name in FIGURES for kind in ("csv", "svg")]
+    figures, adaptation = (
+        [tmp_path / f"{name}.{kind}" for name in names for kind in ("csv", "svg")] for names in (FIGURES, ADAPTATION)
+    )
     output = capsys.readouterr()
-    assert output.out.split() == [str(path) for path in (*written, tmp_path / "eager.csv")]
+    assert output.out.split() == [str(path) for path in (*figures, tmp_path / "eager.csv", *adaptation)]
+    assert all(path.stat().st_size > 0 for path in adaptation)
     assert "spark: skipped, because PySpark is not installed" in output.err
 
 

@@ -103,6 +103,10 @@ class Scale:
     sizes: tuple[int, ...] = (50, 100, 150, 200)
     large_sizes: tuple[int, ...] = (100, 200, 400, 1000)
     counts: tuple[int, ...] = (1, 4, 8, 12, 16, 24)
+    views: int = 24
+    """Of a program whose definitions change."""
+    changes: tuple[int, ...] = (1, 2, 4, 8, 16, 24, 32, 64, 128)
+    """Of those definitions, at once."""
 
 
 FULL = Scale()
@@ -116,6 +120,8 @@ QUICK = Scale(
     sizes=(25,),
     large_sizes=(25, 50),
     counts=(1, 3),
+    views=6,
+    changes=(1, 8),
 )
 
 

@@ -110,7 +110,7 @@ _OF_ONE: dict[str, Callable[[float], float]] = {
     "cot": _inverse(math.tan),
     "sec": _inverse(math.cos),
     "csc": _inverse(math.sin),
-    "asinh": lambda value: math.log(value + math.sqrt(value * value + 1)) if value >= 0 else -math.asinh(-value),
+    "asinh": math.asinh,
     "acosh": lambda value: math.log(value + math.sqrt(value * value - 1)),
     "atanh": lambda value: 0.5 * (math.log1p(value) - math.log1p(-value)),
     # Half to even, as rounding in binary is.

@@ -110,7 +110,10 @@ def _find_in_set(text: str, listed: str) -> int:
 
 
 def _locate(part: str, text: str, start: int = 1) -> int:
-    return text.find(part, start - 1) + 1 if start > 0 else 0
+    """An empty part is at the first place, wherever the search starts, as in Spark."""
+    if start <= 0:
+        return 0
+    return text.find(part, start - 1) + 1 if part else 1
 
 
 def _mask(_: Resolved) -> Callable[..., Evaluator]:

@@ -33,6 +33,9 @@ def _parse(url: str, part: str, key: str | None = None) -> str | None:
     if found is None:
         raise EvaluationError(f"{shown(url)} is no URL", hint="try_parse_url() gives NULL")
     scheme, authority, path, query, fragment = found.groups()
+    if scheme is not None and authority is None and not path.startswith("/"):
+        # mailto:me@host has no path, nor what follows one.
+        path = query = None
     if key is not None and part != "QUERY":
         return None
     if key is not None:

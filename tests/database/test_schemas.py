@@ -65,3 +65,19 @@ def test_names_of_three_parts_are_refused() -> None:
     db = whence.connect()
     with pytest.raises(whence.UnsupportedError, match="a catalog name is not supported"):
         db.execute("CREATE TABLE main.sales.orders(id INT)")
+
+
+def test_what_has_a_schema_is_no_query_of_with() -> None:
+    with filled(whence.connect()) as db:
+        for name, sql in (
+            ("orders", "WITH orders AS (SELECT 1 AS id) SELECT * FROM default.orders"),
+            ("sales.orders", "WITH `sales.orders` AS (SELECT 1 AS id) SELECT * FROM sales.orders"),
+        ):
+            for run in (db.query, lambda text: db.execute(f"CREATE VIEW v AS {text}")):
+                with pytest.raises(whence.UnsupportedError, match=f"'{name}' is a query of WITH here as well"):
+                    run(sql)
+        assert db.query("WITH orders AS (SELECT * FROM sales.orders) SELECT count(*) AS n FROM orders").to_pylist() == [
+            {"n": 2}
+        ]
+        with pytest.raises(whence.UnknownNameError, match=r"there is no relation 'csv.x'"):
+            db.query("SELECT * FROM csv.x")

@@ -80,7 +80,9 @@ def _started(directory: Path, name: str, main: str, *options: str) -> subprocess
         "PYTHONPATH": "",
     }
     with (directory / f"{name}.log").open("wb") as opened:
-        return subprocess.Popen([*command, "--webui-port", "0", *options], stdout=opened, stderr=opened, env=environment)
+        return subprocess.Popen(
+            [*command, "--webui-port", "0", *options], stdout=opened, stderr=opened, env=environment
+        )
 
 
 def _said(directory: Path, name: str, process: subprocess.Popen[bytes]) -> str:

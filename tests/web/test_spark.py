@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,6 +55,30 @@ def test_a_query_cannot_call_java(spark: SparkSession) -> None:
             assert "which runs methods of Java" in answer.json()["error"]["text"]
         answer = client.post("/api/query", json={"sql": "SELECT * FROM csv.`/etc/passwd`"})
         assert answer.status_code == 404
+
+
+def test_a_query_reads_nothing_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Nor where a query of WITH, or a relation, has the name that a table of Spark would have."""
+    (tmp_path / "secret").write_text("secret")
+    files = f"`org.apache.spark.sql.execution.datasources.text.TextFileFormat`.`{tmp_path}/secret`"
+    named = files.replace("`", "")
+    with whence.connect(spark) as db, TestClient(app(db), base_url="http://localhost") as client:
+        db.execute("CREATE TABLE mine(a INT)")
+        for status, sql in (
+            (404, f"SELECT * FROM {files}"),
+            (400, f"WITH `{named}` AS (SELECT 1) SELECT * FROM {files}"),
+            (400, f"SELECT * FROM (WITH `{named}` AS (SELECT 1) SELECT * FROM `{named}`), {files}"),
+            (400, "WITH other AS (SELECT 1) SELECT * FROM default.other"),
+            (404, "SELECT * FROM (WITH other AS (SELECT 1) SELECT * FROM other), other"),
+            (404, "WITH other AS (SELECT * FROM other) SELECT * FROM other"),
+            (404, "WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a"),
+            (200, "WITH a AS (SELECT 1 AS x), b AS (SELECT * FROM a) SELECT * FROM b, (SELECT x FROM A WHERE x = 1)"),
+            (400, "SELECT * FROM default.mine"),
+            (400, "SELECT * FROM spark_catalog.default.mine"),
+        ):
+            answer = client.post("/api/query", json={"sql": sql})
+            assert answer.status_code == status, answer.text
+            assert "Spark cannot answer" not in answer.text
 
 
 def test_a_query_that_takes_too_long(spark: SparkSession) -> None:

@@ -270,7 +270,6 @@ def _named(tree: exp.Expr) -> exp.Expr:
 
 def _relations(tree: exp.Expr, definitions: Definitions, source: SourceText) -> list[Relation]:
     """The relations that the query names."""
-    local = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     used: dict[str, Relation] = {}
     for node in tree.find_all(exp.Table):
         if not isinstance(node.this, exp.Identifier):
@@ -284,13 +283,30 @@ def _relations(tree: exp.Expr, definitions: Definitions, source: SourceText) -> 
                     hint=f"db.df({found.name!r}, version=...) of a database on Spark has its rows at earlier versions",
                 )
             used[found.name] = found
-        elif node.db or node.name.lower() not in local:
+        elif node.db or not _is_local(node):
             raise UnknownNameError(
                 f"there is no relation {node.name!r}",
                 span=span_of(node, source),
                 hint=did_you_mean(node.name, definitions.visible),
             )
     return list(used.values())
+
+
+def _is_local(table: exp.Table) -> bool:
+    """Whether a WITH around it has a query of this name: elsewhere, Spark would look for a table of its own."""
+    inner: exp.Expr = table
+    while (outer := inner.parent) is not None:
+        if isinstance(outer, exp.With):
+            # A query sees those before it, and itself where it may be recursive.
+            before = outer.expressions.index(inner) + bool(outer.args.get("recursive"))
+            seen = outer.expressions[:before]
+        else:
+            seen = outer.ctes if isinstance(outer, exp.Query) else []
+        if any(query.alias.lower() == table.name.lower() for query in seen):
+            return True
+        # The queries of a WITH do not see all those of the statement that it belongs to.
+        inner = outer.parent if isinstance(outer, exp.With) and outer.parent is not None else outer
+    return False
 
 
 def _check_functions(tree: exp.Expr, definitions: Definitions, source: SourceText) -> None:

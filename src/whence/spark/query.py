@@ -19,6 +19,7 @@ from sqlglot import exp
 from whence.engines.spark.errors import evaluation_errors, first_line, unreadable_file
 from whence.errors import EvaluationError, ParseError, UnsupportedError
 from whence.lang.sql.parameters import Parameters
+from whence.lang.sql.schemas import WRITTEN_SCHEMA
 from whence.model.types import TIMESTAMP
 from whence.session.definitions import Definitions
 from whence.session.query import parsed_query, too_long
@@ -54,6 +55,7 @@ class SparkQuery:
                     f"Spark has a schema of its own for {relation.name!r}, and a query does not find it",
                     hint=f"db.df({relation.name!r}) is a DataFrame of it",
                 )
+        _refuse_schemas(parsed.tree)
         _refuse_java(parsed.tree)
         session = own_session(self.publisher.spark)
         for relation in used:
@@ -86,6 +88,16 @@ def _argument(value: object) -> object:
         assert isinstance(moment, datetime.datetime)
         return moment.replace(tzinfo=datetime.UTC)
     return value
+
+
+def _refuse_schemas(tree: exp.Expr) -> None:
+    """Spark is given the text as it is, and reads a table of its own catalog where a name has a schema."""
+    for table in tree.find_all(exp.Table):
+        if (schema := table.meta.get(WRITTEN_SCHEMA)) is not None:
+            raise UnsupportedError(
+                f"Spark has a schema {schema!r} of its own, in which a query does not find {table.name!r}",
+                hint="name it without the schema",
+            )
 
 
 def _refuse_java(tree: exp.Expr) -> None:

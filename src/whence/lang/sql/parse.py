@@ -15,7 +15,7 @@ from whence.lang.sql.merge import merge
 from whence.lang.sql.parameters import Binding
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.refuse import refuse_unread
-from whence.lang.sql.schemas import join_names, schema_statement
+from whence.lang.sql.schemas import join_names, refuse_files, schema_statement
 from whence.lang.sql.table_as_query import create_table_as
 from whence.lang.sql.table_parts import with_parts
 from whence.lang.sql.tables import create_table, table_name
@@ -40,6 +40,7 @@ def parse_sql(text: str, catalog: Catalog, name: str = "<sql>", parameters: obje
         with room_to_descend(span):
             binding.put_into(tree, source)
             if not (isinstance(tree, exp.Create | exp.Drop) and tree.args["kind"] in SCHEMA_KINDS):
+                refuse_files(tree, source)
                 join_names(tree, source)
                 refuse_unread(tree, source)
             statement = _statement(expand_aggregates(tree, source), known, source, span)

@@ -77,7 +77,7 @@ _TEXT = Parameter("a STRING", lambda given: STRING if given in (STRING, NULL) el
 
 DIGESTS = (
     Builtin(
-        "hex", takes(Parameter("a number, a STRING or a BINARY", _hex_argument, STRING), returns=STRING), plain(_hex)
+        "hex", takes(Parameter("a number, a STRING or a BINARY", _hex_argument, BIGINT), returns=STRING), plain(_hex)
     ),
     Builtin("unhex", takes(_TEXT, returns=BINARY), plain(_unhex), nullable=always),
     Builtin("md5", takes(BYTES, returns=STRING), plain(_md5)),

@@ -30,7 +30,6 @@ SYNONYMS = {
     "cardinality": "size",
     "sha": "sha1",
     "char": "chr",
-    "charindex": "locate",
     "bit_get": "getbit",
     "to_unix_timestamp": "unix_timestamp",
     "positive": "+",

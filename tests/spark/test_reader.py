@@ -171,7 +171,8 @@ def test_a_writer_that_never_rests(spark: SparkSession, tmp_path: Path) -> None:
         assert writer.stdin is not None
         # The first rows are there.
         commits = [writer.stdout.readline()]
-        Thread(target=lambda: commits.extend(writer.stdout or ()), daemon=True).start()
+        listener = Thread(target=lambda: commits.extend(writer.stdout or ()), daemon=True)
+        listener.start()
         while len(looked) < 8 and writer.poll() is None:
             frames = [whence.read(spark, tmp_path, name) for name in ("entry", "total")]
             found = {(row.account, row.version) for row in frames[0].collect()}
@@ -181,6 +182,8 @@ def test_a_writer_that_never_rests(spark: SparkSession, tmp_path: Path) -> None:
             assert count == (ACCOUNTS if of % 2 == 0 else ACCOUNTS // 2)
             looked.add(number)
         writer.stdin.close()
+        # It reads until the writer ends, and then nothing is left to close under it.
+        listener.join()
     assert writer.returncode == 0
     assert len(looked) == 8
     last = int(commits[-1])

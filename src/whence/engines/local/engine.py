@@ -138,7 +138,7 @@ class LocalEngine:
             compiled = {name for relations in forests for name in relations}
             choice = choose(self._maintenance, *parts, compiled, self._strategies, columns)
             if not taken_over.isdisjoint(names):
-                take_over(choice.maintainer, self._of_relation[names[0]].maintainer, planned_for[names])
+                take_over(choice.maintainer, self._of_relation[names[0]].maintainer)
             choices[names] = choice
             of_relation.update(dict.fromkeys(names, choice))
             if isinstance(choice.maintainer, ProofForest):
@@ -167,7 +167,7 @@ class LocalEngine:
             for names, step in planned_for.items():
                 maintainer = choices[names].maintainer
                 if isinstance(step, Refolded):
-                    planned[names] = RefoldedView(maintainer, self._of_relation[names[0]].maintainer, step)
+                    planned[names] = RefoldedView(maintainer, step)
                 else:
                     planned[names] = PlannedView(maintainer, step, adaptation, functions, contents)
             going_on = Propagation().extended(

@@ -77,6 +77,11 @@ _RECENT: dict[str, Conjunction] = {}
 MAX_RECENT = 1 << 13
 
 
+def forget_recent() -> None:
+    """Another database begins: its plans shall not call variables as those of one before did."""
+    _RECENT.clear()
+
+
 def conjunction(head: Sequence[Term], body: Iterable[Literal], sets: Sets = ()) -> Conjunction | None:
     """The one of its kind; None where a comparison of constants can never be true."""
     literals: list[Literal] = []

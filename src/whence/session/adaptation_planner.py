@@ -9,6 +9,7 @@ from whence.engines.engine import Engine
 from whence.model.rules import Rule
 from whence.model.updates import Update
 from whence.rewriting.adaptation import Adaptation, TableChanges, adaptation
+from whence.rewriting.conjunction import forget_recent
 from whence.rewriting.search import DEFAULT_SEARCH, SearchLimits
 from whence.rewriting.signed_union import summed
 from whence.session.definitions import Definitions
@@ -28,6 +29,7 @@ class AdaptationPlanner:
         self._engine = engine
         self.limits = limits
         self.seconds_per_row = SECONDS_PER_ROW
+        forget_recent()
 
     def plan(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +44,9 @@ class ColumnDelta(CountedDelta):
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def items(self) -> ItemsView[Row, int]:
+        return self._counts.items()
 
     @property
     def totals(self) -> tuple[int, int]:

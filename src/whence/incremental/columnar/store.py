@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from math import prod
 
@@ -41,6 +42,12 @@ class ColumnStore(Store):
         self.table = table
         self._rows = TableRows(table)
         self._staged: tuple[Delta, ColumnDelta] | None = None
+
+    def lent(self) -> ColumnStore:
+        """The same rows for one question: indexes that it makes are its own, and go with it."""
+        lent = copy(self)
+        lent.table = self.table.lent()
+        return lent
 
     def stage(self, delta: Delta) -> ColumnDelta:
         """The change in columns. From now on it can be seen beside what was there before."""

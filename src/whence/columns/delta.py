@@ -30,11 +30,11 @@ class ColumnDelta(CountedDelta):
         self._given = columns
         self.weights = weights
 
-    @cached_property
+    @property
     def encoded(self) -> Sequence[Array]:
-        columns = self._given() if callable(self._given) else self._given
-        self._given = columns
-        return columns
+        if callable(self._given):
+            self._given = self._given()
+        return self._given
 
     def __getitem__(self, row: Row) -> int:
         return self._counts[row]

@@ -58,6 +58,8 @@ class ColumnStore(Store):
     def _stage(self, delta: Delta) -> ColumnDelta:
         table = self.table
         table.make_room(len(delta))
+        if isinstance(delta, dict):
+            return self._stage_counts(delta)
         if isinstance(delta, ColumnDelta):
             return table.stage(as_words(delta.encoded, len(delta)), delta.weights)
         if isinstance(delta, ArrowDelta):
@@ -68,16 +70,18 @@ class ColumnStore(Store):
             return table.stage(encoded_arrow(table.encodings, delta.rows), weights)
         if isinstance(delta, CountedColumns):
             return table.stage(encoded_columns(table.encodings, delta), np.array(delta.counts, INTEGER))
-        weights = np.array([*delta.values()], INTEGER)
         if isinstance(delta, KeyedDelta):
             known = table.recall(delta.gone)
             if known is not None:
-                return self._stage_keyed(delta, weights, *known)
-        rows = list(delta)
-        known = table.recall(rows)
+                return self._stage_keyed(delta, np.array([*delta.values()], INTEGER), *known)
+        return self._stage_counts(delta)
+
+    def _stage_counts(self, delta: Delta) -> ColumnDelta:
+        rows, weights = list(delta), np.array([*delta.values()], INTEGER)
+        known = self.table.recall(rows)
         if known is not None:
-            return table.stage_rows(known[0], weights, known[1])
-        return table.stage(encoded_rows(table.encodings, rows), weights)
+            return self.table.stage_rows(known[0], weights, known[1])
+        return self.table.stage(encoded_rows(self.table.encodings, rows), weights)
 
     def _stage_keyed(self, delta: KeyedDelta, weights: Array, numbers: Array, words: Array) -> ColumnDelta:
         """The rows that go have just been looked up."""

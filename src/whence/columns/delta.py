@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, ItemsView, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,11 +30,11 @@ class ColumnDelta(CountedDelta):
         self._given = columns
         self.weights = weights
 
-    @cached_property
+    @property
     def encoded(self) -> Sequence[Array]:
-        columns = self._given() if callable(self._given) else self._given
-        self._given = columns
-        return columns
+        if callable(self._given):
+            self._given = self._given()
+        return self._given
 
     def __getitem__(self, row: Row) -> int:
         return self._counts[row]
@@ -44,6 +44,9 @@ class ColumnDelta(CountedDelta):
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def items(self) -> ItemsView[Row, int]:
+        return self._counts.items()
 
     @property
     def totals(self) -> tuple[int, int]:

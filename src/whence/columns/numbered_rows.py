@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from operator import is_
+from typing import Self
 
 import numpy as np
 
@@ -77,6 +79,12 @@ class NumberedRows:
     def state_bytes(self) -> int:
         indexes = sum(each.nbytes for index in self._indexes.values() for each in (index.heads, index.links))
         return indexes + self._rows.nbytes
+
+    def lent(self) -> Self:
+        """The same rows for a reader whose indexes are its own, beside those that there are. Nothing is staged."""
+        lent = copy(self)
+        lent._indexes = dict(self._indexes)  # noqa: SLF001 - its own
+        return lent
 
     # Values.
 

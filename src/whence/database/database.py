@@ -329,13 +329,7 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def _reading(self) -> Generator[Session, None, None]:
         self._take_turn()
         try:
-            if self._closed:
-                raise StateError("this database is closed", hint="connect() opens another one")
-            if not self._session.intact and not self._in_change:
-                raise StateError(
-                    "a change was interrupted and could not be taken back",
-                    hint="close this database; one in a directory can be opened again, without that change",
-                )
+            self._check_usable()
             yield self._session
         finally:
             self._lock.release()
@@ -344,8 +338,10 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def _changing(self) -> Generator[Session, None, None]:
         is_inside = False
         try:
-            with self._reading() as session:
+            self._take_turn()
+            try:
                 is_inside = self._in_change
+                self._check_usable()
                 if is_inside:
                     raise StateError(
                         "the database is in the middle of a change",
@@ -353,14 +349,25 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
                     )
                 self._in_change = True
                 try:
-                    yield session
+                    yield self._session
                 finally:
                     self._in_change = False
+            finally:
+                self._lock.release()
         finally:
             # Outside of the lock, so that subscribers may wait for other users of the database; and also after an
             # error, because the statements before a failing one have happened.
             if not is_inside and self._session.subscriptions.queue:
                 self._session.subscriptions.deliver()
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise StateError("this database is closed", hint="connect() opens another one")
+        if not self._session.intact and not self._in_change:
+            raise StateError(
+                "a change was interrupted and could not be taken back",
+                hint="close this database; one in a directory can be opened again, without that change",
+            )
 
     def _table(self, relation: object) -> Relation:
         # A commit looks whether the table is still the same, so that nobody has to wait for it twice.

@@ -9,7 +9,6 @@ from whence.errors import EvaluationError, TypeMismatchError, shown
 from whence.functions.resolve import (
     ARRAY,
     COUNT,
-    TEXT,
     TRUTH,
     Builtin,
     Evaluator,
@@ -23,6 +22,7 @@ from whence.functions.resolve import (
     never,
     plain,
     takes,
+    uncast,
 )
 from whence.functions.widening import common_type, is_integer
 from whence.model.terms import Call
@@ -364,7 +364,7 @@ ARRAYS = (
     Builtin("array_intersect", _same_type, plain(_intersection)),
     Builtin("array_except", _same_type, plain(_difference)),
     Builtin("arrays_overlap", _overlapping, plain(_overlap), nullable=always),
-    Builtin("array_join", takes(_TEXTS, TEXT, TEXT, optional=1, returns=STRING), plain(_join)),
+    Builtin("array_join", takes(_TEXTS, uncast(STRING), uncast(STRING), optional=1, returns=STRING), plain(_join)),
     Builtin("slice", takes(ARRAY, COUNT, COUNT, returns=lambda kinds: kinds[0]), plain(_slice)),
     Builtin("flatten", takes(_NESTED, returns=_flat), plain(_flatten), nullable=always),
     Builtin("array_position", _looking_for(BIGINT), plain(_position)),

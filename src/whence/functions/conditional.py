@@ -28,7 +28,7 @@ from whence.functions.resolve import (
 )
 from whence.functions.widening import common_type
 from whence.model.terms import Call
-from whence.model.types import BOOLEAN, DOUBLE, STRING, Type, Value
+from whence.model.types import BOOLEAN, DOUBLE, REAL, STRING, Type, Value
 from whence.model.types.base import converter
 
 
@@ -92,7 +92,14 @@ def _type_name(resolved: Resolved) -> Callable[..., Evaluator]:
     return lambda _: lambda _: name
 
 
-_SPARK_NAMES = {"real": "float", "null": "void"}
+_SPARK_NAMES = {"real": "float", "null": "void", "timestamp": "timestamp_ntz"}
+
+
+def _resolve_nanvl(call: Call, types: tuple[Type, ...]) -> Resolved:
+    check_arity(call, 2, 2)
+    if types == (REAL, REAL):
+        return Resolved(REAL, types)
+    return takes(APPROXIMATE, APPROXIMATE, returns=DOUBLE)(call, types)
 
 
 LOGIC = (
@@ -103,7 +110,7 @@ LOGIC = (
     # NaN is no value, so that the second argument is never needed.
     Builtin(
         "nanvl",
-        takes(APPROXIMATE, APPROXIMATE, returns=DOUBLE),
+        _resolve_nanvl,
         plain(lambda value, _: value.evaluate),
         strict=False,
         nullable=lambda nullable: nullable[0],

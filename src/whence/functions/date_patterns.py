@@ -22,6 +22,10 @@ _DAYS = calendar.day_name
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']", re.DOTALL)
 
 
+class PatternError(EvaluationError):
+    """A pattern that cannot be used, whatever the text is."""
+
+
 class Field(NamedTuple):
     """Letters of a pattern, or a text that stands for itself."""
 
@@ -85,8 +89,8 @@ def _check(pattern: str, letter: str, count: int) -> None:
         raise _refused(pattern, f"{letter * count} is not supported")
 
 
-def _refused(pattern: str, why: str) -> EvaluationError:
-    return EvaluationError(
+def _refused(pattern: str, why: str) -> PatternError:
+    return PatternError(
         f"{shown(pattern)} is no pattern of a date: {why}", hint="write for example 'yyyy-MM-dd HH:mm:ss'"
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import math
 from collections.abc import Callable
 from typing import Any
 
 from whence.errors import EvaluationError, UnsupportedError, shown
 from whence.functions.date_patterns import DEFAULT, fields, formatted, parsed
-from whence.functions.dates import DAY, MOMENT, out_of_calendar, shift_days, shift_months
+from whence.functions.dates import MOMENT, out_of_calendar, shift_days, shift_months
 from whence.functions.patterns import checking_constants
 from whence.functions.resolve import (
     COUNT,
@@ -20,9 +21,9 @@ from whence.functions.resolve import (
     Resolver,
     accept,
     check_arity,
-    exactly,
     plain,
     takes,
+    uncast,
 )
 from whence.functions.widening import is_exact, is_integer, is_number
 from whence.model.terms import Call
@@ -59,7 +60,10 @@ def _resolve_seconds(call: Call, types: tuple[Type, ...]) -> Resolved:
 
 def _from_seconds(seconds: Any) -> datetime.datetime:
     if isinstance(seconds, float):
-        return _after_epoch(int(seconds * 1_000_000))
+        micros = seconds * 1_000_000
+        if math.isinf(micros):
+            raise out_of_calendar(f"{seconds} seconds after 1970")
+        return _after_epoch(int(micros))
     exact = decimal.Decimal(seconds) * 1_000_000
     if exact != int(exact):
         raise EvaluationError(f"{shown(seconds)} seconds are no whole number of microseconds")
@@ -169,8 +173,8 @@ def _added(unit: str, amount: int, start: datetime.datetime) -> datetime.datetim
 
 
 def _of_moment(name: str, function: Callable[[datetime.datetime], int]) -> Builtin:
-    # Unlike others, these do not take a date's midnight.
-    return Builtin(name, takes(exactly(TIMESTAMP), returns=BIGINT), plain(function))
+    # Unlike others, these do not take a date's midnight, and no text.
+    return Builtin(name, takes(uncast(TIMESTAMP), returns=BIGINT), plain(function))
 
 
 def _resolve_to_char(call: Call, types: tuple[Type, ...]) -> Resolved:
@@ -189,7 +193,7 @@ EPOCHS = (
     Builtin("timestamp_seconds", _resolve_seconds, plain(_from_seconds)),
     Builtin("timestamp_millis", takes(_WHOLE, returns=TIMESTAMP), plain(lambda count: _after_epoch(count * 1000))),
     Builtin("timestamp_micros", takes(_WHOLE, returns=TIMESTAMP), plain(_after_epoch)),
-    Builtin("unix_date", takes(DAY, returns=INT), plain(lambda date: (date - EPOCH.date()).days)),
+    Builtin("unix_date", takes(uncast(DATE), returns=INT), plain(lambda date: (date - EPOCH.date()).days)),
     Builtin("date_from_unix_date", takes(COUNT, returns=DATE), plain(lambda days: shift_days(EPOCH.date(), days))),
     Builtin("unix_timestamp", _checked(_resolve_unix), plain(_unix_timestamp)),
     Builtin("from_unixtime", _checked(takes(_LONG, TEXT, optional=1, returns=STRING)), plain(_from_unixtime)),

@@ -53,15 +53,16 @@ def regular_expression(pattern: str) -> re.Pattern[str]:
     _check_portable(pattern)
     try:
         compiled = re.compile(pattern, re.ASCII)
-        # Before 3.14 Python finds no \B in an empty text, but it finds that there is no \b.
-        return re.compile(_PART.sub(_anywhere, pattern), re.ASCII) if r"\B" in pattern else compiled
+        return compiled if "\\" not in pattern else re.compile(_PART.sub(_boundary, pattern), re.ASCII)
     # Repetition counts and nesting beyond what the machine can do are no re.error.
     except (re.error, OverflowError, RecursionError) as error:
         raise EvaluationError(f"{_written(pattern)} is not a regular expression: {error}") from None
 
 
-def _anywhere(part: re.Match[str]) -> str:
-    return r"(?!\b)" if part[0] == r"\B" else part[0]
+def _boundary(part: re.Match[str]) -> str:
+    # To Java, words have letters of all languages where they begin and end. And before 3.14 Python finds no \B in an
+    # empty text, but it finds that there is no \b.
+    return {r"\b": r"(?u:\b)", r"\B": r"(?!(?u:\b))"}.get(part[0], part[0])
 
 
 def _written(pattern: str) -> str:

@@ -83,6 +83,11 @@ def exactly(kind: Type) -> Parameter:
     return Parameter(f"a {kind}", lambda given: kind if given in (kind, NULL) else None, kind)
 
 
+def uncast(kind: Type) -> Parameter:
+    """Of arguments that Spark casts nothing to."""
+    return Parameter(f"a {kind}", exactly(kind).accept)
+
+
 TEXT = exactly(STRING)
 TRUTH = exactly(BOOLEAN)
 INTEGER = Parameter(

@@ -109,11 +109,27 @@ def _find_in_set(text: str, listed: str) -> int:
     return parts.index(text) + 1 if "," not in text and text in parts else 0
 
 
-def _locate(part: str, text: str, start: int = 1) -> int:
-    """An empty part is at the first place, wherever the search starts, as in Spark."""
-    if start <= 0:
-        return 0
-    return text.find(part, start - 1) + 1 if part else 1
+def _locate(_: Resolved) -> Callable[..., Evaluator]:
+    """An empty part is at the first place, wherever the search starts, and from nowhere on nothing is found, whatever
+    it is: as in Spark.
+    """
+
+    def build(part: Operand, text: Operand, start: Operand | None = None) -> Evaluator:
+        def evaluate(environment: Mapping[str, Value]) -> Value:
+            first: Any = 1 if start is None else start.evaluate(environment)
+            if first is None:
+                return 0
+            wanted: Any = part.evaluate(environment)
+            searched: Any = None if wanted is None else text.evaluate(environment)
+            if searched is None:
+                return None
+            if first <= 0:
+                return 0
+            return searched.find(wanted, first - 1) + 1 if wanted else 1
+
+        return evaluate
+
+    return build
 
 
 def _mask(_: Resolved) -> Callable[..., Evaluator]:
@@ -264,7 +280,13 @@ TEXT_EDITS = (
     Builtin("split_part", takes(TEXT, TEXT, COUNT, returns=STRING), plain(_split_part)),
     Builtin("find_in_set", takes(TEXT, TEXT, returns=INT), plain(_find_in_set)),
     # What position(part IN text) means; not instr() the other way round, since the part is evaluated first.
-    Builtin("locate", takes(TEXT, TEXT, COUNT, optional=1, returns=INT), plain(_locate)),
+    Builtin(
+        "locate",
+        takes(TEXT, TEXT, COUNT, optional=1, returns=INT),
+        _locate,
+        strict=False,
+        nullable=lambda nullable: any(nullable[:2]),
+    ),
     Builtin("space", takes(COUNT, returns=STRING), plain(lambda count: " " * checked_length(max(count, 0)))),
     Builtin("mask", _resolve_mask, _mask, strict=False, nullable=always),
     Builtin("concat_ws", takes(TEXT, _LISTED, optional=1, repeated=True, returns=STRING), _concat_ws, strict=False),

@@ -1,4 +1,4 @@
-"""try_ functions: NULL where the function they are named after has no value. Errors in their arguments stay errors."""
+"""try_ functions: NULL where the function they are named after has no value. Errors in arguments mostly stay errors."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from whence.errors import EvaluationError, TypeMismatchError
 from whence.functions.arithmetic import ARITHMETIC
+from whence.functions.date_patterns import PatternError
 from whence.functions.elementary import ELEMENTARY
 from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
@@ -45,18 +46,27 @@ def _trying(name: str, tried: Builtin) -> Builtin:
 
     def python(resolved: Resolved) -> Callable[..., Evaluator]:
         function = tried.python(resolved)
+        # Of these two Spark tries the whole, arguments included.
+        tries_arguments = tried.name == "to_binary" or any(kind.is_time for kind in resolved.arguments[:2])
 
         def build(*operands: Operand) -> Evaluator:
             evaluators = [operand.evaluate for operand in operands]
 
             def evaluate(environment: Mapping[str, Value]) -> Value:
-                values = [each(environment) for each in evaluators]
-                if None in values:
-                    return None
+                is_begun = tries_arguments
                 try:
+                    values = []
+                    for each in evaluators:
+                        value = each(environment)
+                        if value is None:
+                            return None
+                        values.append(value)
+                    is_begun = True
                     return function(*values)  # type: ignore[no-any-return]
-                except EvaluationError:
-                    return None
+                except EvaluationError as error:
+                    if is_begun and not isinstance(error, PatternError):
+                        return None
+                    raise
 
             return evaluate
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol, runtime_checkable
 
 from whence.analysis.analyze import Analysis
+from whence.analysis.components import Component
 from whence.analysis.levels import is_bag_recursion
 from whence.analysis.limits import RecursionLimits
 from whence.incremental.array_elements import Unnesting
@@ -15,14 +17,40 @@ from whence.incremental.recursive.recompute import Recompute
 from whence.incremental.store import Holder, Key, Store
 from whence.incremental.windows.maintainer import Windows
 from whence.model.program import Functions
+from whence.model.schema import Relation
 from whence.model.types import Row
-from whence.model.updates import Delta
+from whence.model.updates import Delta, totals
+
+
+class InRows:
+    """How a question keeps what it computes on the way: row by row."""
+
+    def store(self, relation: Relation, rows: Delta) -> Store:  # noqa: ARG002 - columns have types
+        """For those that read a relation of the question."""
+        return Store(rows)
+
+    def counting(
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        stores: Mapping[str, Store],
+        limits: RecursionLimits,
+    ) -> Maintainer:
+        """For a component without recursion."""
+        return Counting(component, relations, functions, stores, limits)
 
 
 def evaluate(
-    analysis: Analysis, functions: Functions, limits: RecursionLimits, contents: Callable[[str], Store], relation: str
+    analysis: Analysis,
+    functions: Functions,
+    limits: RecursionLimits,
+    contents: Callable[[str], Store],
+    relation: str,
+    kept: InRows | None = None,
 ) -> Mapping[Row, int]:
     """The rows of a relation, and how often each is there. `contents` are those of relations without rules."""
+    kept = kept or InRows()
     outputs: dict[str, Delta] = {}
     stores: dict[str, Store] = {}
     for component in analysis.components:
@@ -31,8 +59,8 @@ def evaluate(
             continue
         for name in component.reads:
             if name not in stores:
-                stores[name] = Store(outputs.get(name))
-        made: Callable[..., Maintainer] = Recompute if component.recursive else Counting
+                stores[name] = kept.store(analysis.relations[name], outputs.get(name, {}))
+        made: Callable[..., Maintainer] = Recompute if component.recursive else kept.counting
         if component.windowed:
             made = Windows
         elif component.unnested:
@@ -41,14 +69,24 @@ def evaluate(
             made = Levels
         below = {name: stores[name] for name in component.reads}
         outputs.update(made(component, analysis.relations, functions, below, limits).build())
-    return {row: count for row, count in outputs.get(relation, {}).items() if count > 0}
+    rows = outputs.get(relation, {})
+    return rows if not totals(rows)[1] else {row: count for row, count in rows.items() if count > 0}
+
+
+def lent(store: Store) -> Store:
+    """The rows of a store for the time of one question, while they do not change."""
+    return store.lent() if isinstance(store, LendsRows) else Borrowed(store.contents(), store)
+
+
+@runtime_checkable
+class LendsRows(Protocol):
+    """A store that can be read by others beside its owner: indexes that they make are theirs."""
+
+    def lent(self) -> Store: ...
 
 
 class Borrowed(Store):
-    """Rows of another owner, and its store if it has one, whose indexes are used; others are made and go with this.
-
-    It is for the time of one question, while the rows do not change.
-    """
+    """Rows of another owner, and its store if it has one, whose indexes are used; others are made and go with this."""
 
     def __init__(self, counts: Mapping[Row, int], owner: Store | None = None) -> None:
         super().__init__()

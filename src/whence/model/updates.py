@@ -32,7 +32,7 @@ class CountedDelta(Mapping[Row, int]):
 
 def totals(delta: Delta) -> tuple[int, int]:
     """How many rows come with a change, and how many go, copies counted."""
-    if isinstance(delta, CountedDelta):
+    if not isinstance(delta, dict) and isinstance(delta, CountedDelta):
         return delta.totals
     counts = delta.values()
     coming = sum([n for n in counts if n > 0])

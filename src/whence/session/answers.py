@@ -93,8 +93,9 @@ def removing(session: Session, relation: Relation, rows: Mapping[Row, int]) -> D
 def remove_from(session: Session, draft: Draft, relation: Relation, rows: Mapping[Row, int]) -> None:
     session.expect([Delete(relation, list(rows), ignore_missing=True)])
     table = draft.table(relation)
-    for row in rows:
-        table.remove(row, table.present(row))
+    found = list(rows)
+    copies = zip(found, table.present_all(found), strict=True)
+    table.delete([row for row, count in copies for _ in range(count)])
 
 
 def changing(session: Session, statement: ChangeRows, rows: Mapping[Row, int]) -> Draft:

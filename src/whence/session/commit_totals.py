@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,12 +15,14 @@ class CommitTotals:
 
     commits: int = 0
     seconds: float = 0.0
-    summed: Counter[str] = field(default_factory=Counter)
+    summed: defaultdict[str, int | float] = field(default_factory=lambda: defaultdict(int))
     last: Mapping[str, int | float] = field(default_factory=dict)
 
     def add(self, commit: Commit) -> Commit:
         self.commits += 1
         self.seconds += commit.elapsed
-        self.summed.update({name: value for name, value in commit.metrics.items() if value})
+        for name, value in commit.metrics.items():
+            if value:
+                self.summed[name] += value
         self.last = commit.metrics
         return commit

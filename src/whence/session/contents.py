@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from whence.model.schema import Relation
@@ -85,7 +86,10 @@ def page(counts: Mapping[Row, int], bound: Mapping[int, Value], offset: int, lim
 
 def counts_of(counts: Mapping[Row, int], rows: Collection[Row]) -> list[int]:
     """How often each of some rows is there, such as those of a change."""
-    return counts.of(rows) if isinstance(counts, Counted) else [counts.get(row, 0) for row in rows]
+    # Python asks a protocol anew for every object, and that takes longer than many commits.
+    if isinstance(counts, dict | MappingProxyType) or not isinstance(counts, Counted):
+        return [counts.get(row, 0) for row in rows]
+    return counts.of(rows)
 
 
 def size(relation: Relation, counts: Mapping[Row, int]) -> tuple[int, bool]:

@@ -225,11 +225,12 @@ class TableDraft:
         """`place` names a row in a message by its number. Where each `is_new`, the same row again is refused as well,
         if there is a key.
         """
-        if self._take_whole(rows, 1):
-            return
+        if not isinstance(rows, list):
+            if self._take_whole(rows, 1):
+                return
+            rows = list(rows)
         self._divide()
         self._place = place
-        rows = rows if isinstance(rows, list) else list(rows)
         if self._is_plain:
             if self._keyed is not None:
                 if self._keyed.take_all(rows):
@@ -252,11 +253,12 @@ class TableDraft:
                 self._make_room(self.window.insert(row))
 
     def delete(self, rows: Sequence[Row], *, ignore_missing: bool = False, place: Place = ROW) -> None:
-        if self._take_whole(rows, -1):
-            return
+        if not isinstance(rows, list):
+            if self._take_whole(rows, -1):
+                return
+            rows = list(rows)
         self._divide()
         self._place = place
-        rows = rows if isinstance(rows, list) else list(rows)
         if self._is_plain and (self._free_all(rows) if self._keyed is None else self._keyed.free_all(rows)):
             return
         if self._keyed is None and len(rows) > FEW_ROWS:

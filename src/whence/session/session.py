@@ -286,7 +286,7 @@ class Session:
         if plan is None and after is not before:
             plan = self.planner.plan(before, after, update, change.altered)
         # Of this thread: a search takes a share of what rows take, however busy the machine is.
-        started = time.thread_time()
+        started = 0.0 if plan is None else time.thread_time()
         made = self._changes.make(before, after, update, plan)
         try:
             check_constraints(made.deltas, update, after, self.engine.counts)

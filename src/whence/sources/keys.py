@@ -23,8 +23,9 @@ def check_has_key(relation: Relation, what: str) -> None:
 
 def as_collection(rows: object) -> object:
     """What can be gone through more than once, where it was given as an iterator."""
-    is_iterator = isinstance(rows, Iterable) and iter(rows) is rows
-    return list(rows) if is_iterator and isinstance(rows, Iterable) else rows
+    if isinstance(rows, list):
+        return rows
+    return list(rows) if isinstance(rows, Iterable) and iter(rows) is rows else rows
 
 
 def are_keys(rows: object, relation: Relation) -> bool:
@@ -33,10 +34,11 @@ def are_keys(rows: object, relation: Relation) -> bool:
     """
     if not relation.key or len(relation.key) == relation.arity:
         return False
-    for make in OBJECTS:
-        source = make(rows)
-        if isinstance(source, Frame):
-            return are_key_columns(source.table.column_names, relation)
+    if not isinstance(rows, list):
+        for make in OBJECTS:
+            source = make(rows)
+            if isinstance(source, Frame):
+                return are_key_columns(source.table.column_names, relation)
     return isinstance(rows, Sequence) and bool(rows) and all(_is_key(row, relation) for row in rows)
 
 

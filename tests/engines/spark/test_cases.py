@@ -56,6 +56,29 @@ ALIKE = {
         for text in ("", "a", "ab", " ", "a b", "_")
         for pattern in (r"\\B", r"^\\B$", r"\\b", r"a\\B", r"\\\\B", r"\\Bb|x")
     ],
+    "letters of all languages make words": [
+        rf"regexp_count('{text}', '{pattern}')"
+        for text in ("Bé", "é", "_é", "é b", "x€")
+        for pattern in (r"B\\bé", r"B\\Bé", r"\\bé", r"\\b", r"x\\b")
+    ],
+    "from nowhere on": [f"locate('a', 'banana', {WHOLE})", f"locate({TEXT}, {FAILING_TEXT}, {WHOLE})"],
+    "what is tried": [
+        f"try_make_timestamp({WHOLE}, 1, 1, 1, 1, {FAILING_NUMBER})",
+        f"try_make_timestamp(2020, 1, 1, 1, 1, {FAILING_NUMBER})",
+        f"try_add(DATE '2020-01-01', {FAILING_NUMBER})",
+        f"try_add({FAILING_NUMBER}, 1)",
+        f"try_subtract(DATE '2020-01-01', {FAILING_NUMBER})",
+        f"try_to_binary({FAILING_TEXT})",
+        f"try_url_decode({FAILING_TEXT})",
+    ],
+    "the least REALs": [
+        f"CAST(CAST({value} AS FLOAT) AS STRING)" for value in ("1.4E-45", "2.8E-45", "1E-44", "2E-44")
+    ],
+    "types as they are": [
+        "nanvl(CAST(1 AS FLOAT), CAST(2 AS FLOAT))",
+        "nanvl(CAST(1 AS FLOAT), 2)",
+        "typeof(TIMESTAMP_NTZ '2020-01-01 00:00:00')",
+    ],
     "remainders of large quotients": [
         f"CAST('{dividend}' AS DECIMAL(18,0)) % CAST('{divisor}' AS DECIMAL(38,30))"
         # Quotients of 38 to 40 digits, the last of which may be zeros.
@@ -69,6 +92,10 @@ REFUSED = [
     "array_contains(array(1), NULL)",
     "element_at(array(1), NULL)",
     "round(1.5, 9223372036854775807)",
+    "unix_date(TIMESTAMP_NTZ '2020-01-01 00:00:00')",
+    "unix_date('2020-01-01')",
+    "unix_millis('2020-01-01')",
+    "array_join(array('a'), 1)",
 ]
 
 

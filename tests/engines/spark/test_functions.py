@@ -41,6 +41,7 @@ SEED = int(os.environ.get("WHENCE_SEED", 1 if os.environ.get("CI") else Random()
 _UNNAMED = {"truncate", "**", *(each.name for each in (*STATISTICS, *RECORDS))}
 COMPARED = [name for name in BUILTINS if name not in _UNNAMED]
 AT_ONCE = 200
+MAX_DAY = datetime.date.max.toordinal()
 ROWS = 30
 
 
@@ -136,17 +137,36 @@ def _counted_twice(found: Difference) -> bool:
     return "regexp_count" in found.expression.text and "😀" in str(found)
 
 
+# What Spark computes of a TIMESTAMP with a zone, to which it converts one without.
+ZONED = ("months_between(", "date_format(", "to_char(", "to_varchar(", "timestampdiff(", "timestampadd(")
+MADE_WITH_ZONE = ("timestamp_seconds(", "timestamp_millis(", "timestamp_micros(")
+
+
 def _clock_change(found: Difference) -> bool:
-    """Spark counts months between TIMESTAMPs with a zone, and the seconds of a day from where that day starts there."""
-    if found.row is None or "months_between(" not in found.expression.text:
+    """A zone does not have all times of such a day, or some of them twice."""
+    if found.row is None or not any(name in found.expression.text for name in ZONED):
         return False
+    if any(name in found.expression.text for name in MADE_WITH_ZONE):
+        return True
     moments = [value for value in found.arguments().values() if isinstance(value, datetime.datetime)]
     return any(_is_uneven(moment.date(), ZoneInfo(zone)) for moment in moments for zone in ZONES)
 
 
 def _is_uneven(day: datetime.date, zone: ZoneInfo) -> bool:
-    ends = (datetime.datetime.combine(day, time, zone) for time in (datetime.time.min, datetime.time.max))
-    return len({end.utcoffset() for end in ends}) > 1
+    """Whether the zone has another offset before or after the day: it may not have the day at all."""
+    noon = datetime.datetime.combine(day, datetime.time(12), zone)
+    near = (noon + datetime.timedelta(days=days) for days in (-1, 1) if 1 < day.toordinal() < MAX_DAY)
+    return len({moment.utcoffset() for moment in near}) > 1
+
+
+def _tried_year(found: Difference) -> bool:
+    is_other = isinstance(found.theirs, str) and found.theirs.startswith(("-", "+", "0000"))
+    return "try_make_timestamp(" in found.expression.text and found.ours is None and is_other
+
+
+def _of_no_bytes(found: Difference) -> bool:
+    is_of_bytes = any(f"{name}(" in found.expression.text for name in ("lpad", "rpad", "startswith", "endswith"))
+    return found.row is not None and found.ours is None and isinstance(found.theirs, Failed) and is_of_bytes
 
 
 def _null_threshold(found: Difference) -> bool:
@@ -173,7 +193,9 @@ DELIBERATE: dict[str, Callable[[Difference], bool]] = {
     "a STRING is text in UTF-8, whatever bytes it is made of": _fails_with("it is no text in UTF-8"),
     "Java formats what whence refuses by name": _fails_with("is no pattern of a date"),
     "TIMESTAMP and numbers convert as Spark's zoned TIMESTAMP does in UTC": _cast_of_timestamp,
-    "months are counted without a zone: each day has 24 hours": _clock_change,
+    "a TIMESTAMP has no zone: each day has 24 hours": _clock_change,
+    "times have the years 1 to 9999, and others are tried in vain": _tried_year,
+    "Spark computes what the functions of a BINARY that is NULL are told": _of_no_bytes,
     "a threshold that is NULL gives NULL, as in Spark's compiled code; its interpreter takes 0": _null_threshold,
     "numbers are compared exactly; Spark rounds DECIMALs that have more than 38 digits together": _rounded_comparison,
     "Spark rounds to 34 digits where it changes a sign or leaves out a fraction": _long_decimal,

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from whence.analysis.components import Component
+from whence.analysis.limits import RecursionLimits
 from whence.columns import NotInColumnsError
+from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Encodings
+from whence.columns.table import ColumnTable
 from whence.incremental.columnar.counting import ColumnCounting
 from whence.incremental.columnar.store import ColumnStore, column_table_store, mirror
+from whence.incremental.evaluate import InRows
+from whence.incremental.maintainer import Maintainer
 from whence.incremental.store import Store
 from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
-from whence.model.updates import Update
+from whence.model.updates import Delta, Update
 
 # After a change of so many rows, memory that is free goes back to the system.
 MANY_ROWS = 1 << 18
@@ -47,9 +53,18 @@ class Columns:
         return Columns(self.encodings, mirrors, self.owing - gone)
 
     def counting(
-        self, component: Component, relations: Mapping[str, Relation], functions: Functions, stores: Mapping[str, Store]
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        stores: Mapping[str, Store],
+        *,
+        is_followed: bool = True,
     ) -> ColumnCounting:
-        """What keeps a component without recursion. Raises NotInColumnsError where it has to be kept row by row."""
+        """What keeps a component without recursion. Raises NotInColumnsError where it has to be kept row by row.
+
+        Unless it `is_followed`, it is built once and no change is.
+        """
         if self._is_owing(component):
             if component.aggregated:
                 raise NotInColumnsError("an aggregate of rows whose count may be negative")
@@ -64,7 +79,7 @@ class Columns:
                 below[name] = self.mirrors[name]
             else:
                 below[name] = made[name] = mirror(relations[name], store, self.encodings)
-        maintainer = ColumnCounting(component, relations, functions, below, self.encodings)
+        maintainer = ColumnCounting(component, relations, functions, below, self.encodings, is_followed=is_followed)
         self.mirrors.update(made)
         return maintainer
 
@@ -73,3 +88,30 @@ class Columns:
             rule.sign < 0 or any(isinstance(each, Atom) and each.relation in self.owing for each in rule.body)
             for rule in component.rules
         )
+
+
+class InColumns(InRows):
+    """How a question keeps what it computes on the way: in columns where it reads nothing but columns."""
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = Columns(columns.encodings, owing=set(columns.owing))
+
+    def store(self, relation: Relation, rows: Delta) -> Store:
+        if not isinstance(rows, ColumnDelta):
+            return super().store(relation, rows)
+        made = ColumnStore(ColumnTable(rows.encodings, is_set=relation.distinct))
+        made.apply(rows)
+        return made
+
+    def counting(
+        self,
+        component: Component,
+        relations: Mapping[str, Relation],
+        functions: Functions,
+        stores: Mapping[str, Store],
+        limits: RecursionLimits,
+    ) -> Maintainer:
+        if all(isinstance(stores[name], ColumnStore) for name in component.reads):
+            with suppress(NotInColumnsError):
+                return self._columns.counting(component, relations, functions, stores, is_followed=False)
+        return super().counting(component, relations, functions, stores, limits)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -40,8 +41,9 @@ from whence.engines.local.propagation import (
 from whence.engines.local.strategies import RECURSIVE, Choice, Strategies, choose
 from whence.engines.program_difference import difference
 from whence.errors import WhenceError
-from whence.incremental.evaluate import Borrowed, evaluate
+from whence.incremental.evaluate import Borrowed, evaluate, lent
 from whence.incremental.keyed import Key
+from whence.incremental.maintainer import KeepsStore
 from whence.incremental.store import Store, table_store
 from whence.model.program import Functions, Program
 from whence.model.schema import has_same_values
@@ -330,6 +332,12 @@ class LocalEngine:
         return choice.maintainer.counts(relation)
 
     def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Mapping[Row, int]:
+        if self._columns is not None:
+            from whence.engines.local.columns import InColumns
+
+            with suppress(NotInColumnsError):
+                kept = InColumns(self._columns)
+                return evaluate(analysis, functions, self._limits, self._borrowed, relation, kept)
         return evaluate(analysis, functions, self._limits, self._borrowed, relation)
 
     def by_key(self, relation: str) -> Mapping[Key, Row]:
@@ -363,7 +371,10 @@ class LocalEngine:
 
     def _borrowed(self, relation: str) -> Store:
         store = self._stores.get(relation)
-        return Borrowed(self.counts(relation)) if store is None else Borrowed(store.contents(), store)
+        if store is None:
+            maintainer = self._of_relation[relation].maintainer
+            store = maintainer.own_store() if isinstance(maintainer, KeepsStore) else None
+        return Borrowed(self.counts(relation)) if store is None else lent(store)
 
     def _store_of_table(self, name: str, analysis: Analysis) -> Store:
         before = self._analysis.relations.get(name)

@@ -104,10 +104,10 @@ class Propagation:
                     last, view = position, self.views[position]
                     check()
                     inputs = {name: deltas[name] for name in view.reads if name in deltas}
-                    started = time.thread_time()
+                    started = time.perf_counter()
                     touched.append((view.maintainer, inputs))
                     outputs = view.maintainer.apply(inputs)
-                    elapsed = time.thread_time() - started
+                    elapsed = time.perf_counter() - started
                     again = view.maintainer.has_recomputed
                     works[view.relations] = ComponentWork(inputs, outputs, elapsed, is_recomputed=again)
                     deltas.update(outputs)
@@ -123,12 +123,12 @@ class Propagation:
 def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> ComponentWork:
     """A component that has never been built, from what the stores hold, and its rows in stores for those above it."""
     check()
-    started = time.thread_time()
+    started = time.perf_counter()
     stored = sum(every[0][name].size for name in view.reads)
     with stops_at_checks():
         outputs = view.maintainer.build()
     apply_to(every, outputs)
-    return ComponentWork({}, outputs, time.thread_time() - started, stored)
+    return ComponentWork({}, outputs, time.perf_counter() - started, stored)
 
 
 def store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:

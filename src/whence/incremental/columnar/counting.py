@@ -136,6 +136,8 @@ class ColumnCounting(Maintainer):
         functions: Functions,
         stores: Mapping[str, ColumnStore],
         encodings: Encodings,
+        *,
+        is_followed: bool = True,
     ) -> None:
         """Raises NotInColumnsError for rules that have to be followed otherwise."""
         (self._name,) = component.relations
@@ -150,7 +152,7 @@ class ColumnCounting(Maintainer):
             else ColumnTally(relation, encodings)
         )
         self._rules = [
-            ColumnRule(rule, number, functions, self._stores, self.view, encodings)
+            ColumnRule(rule, number, functions, self._stores, self.view, encodings, is_followed=is_followed)
             for number, rule in enumerate(component.typed)
         ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from math import prod
 
@@ -42,6 +43,12 @@ class ColumnStore(Store):
         self._rows = TableRows(table)
         self._staged: tuple[Delta, ColumnDelta] | None = None
 
+    def lent(self) -> ColumnStore:
+        """The same rows for one question: indexes that it makes are its own, and go with it."""
+        lent = copy(self)
+        lent.table = self.table.lent()
+        return lent
+
     def stage(self, delta: Delta) -> ColumnDelta:
         """The change in columns. From now on it can be seen beside what was there before."""
         if self._staged is None or self._staged[0] is not delta:
@@ -51,6 +58,8 @@ class ColumnStore(Store):
     def _stage(self, delta: Delta) -> ColumnDelta:
         table = self.table
         table.make_room(len(delta))
+        if isinstance(delta, dict):
+            return self._stage_counts(delta)
         if isinstance(delta, ColumnDelta):
             return table.stage(as_words(delta.encoded, len(delta)), delta.weights)
         if isinstance(delta, ArrowDelta):
@@ -61,16 +70,18 @@ class ColumnStore(Store):
             return table.stage(encoded_arrow(table.encodings, delta.rows), weights)
         if isinstance(delta, CountedColumns):
             return table.stage(encoded_columns(table.encodings, delta), np.array(delta.counts, INTEGER))
-        weights = np.array([*delta.values()], INTEGER)
         if isinstance(delta, KeyedDelta):
             known = table.recall(delta.gone)
             if known is not None:
-                return self._stage_keyed(delta, weights, *known)
-        rows = list(delta)
-        known = table.recall(rows)
+                return self._stage_keyed(delta, np.array([*delta.values()], INTEGER), *known)
+        return self._stage_counts(delta)
+
+    def _stage_counts(self, delta: Delta) -> ColumnDelta:
+        rows, weights = list(delta), np.array([*delta.values()], INTEGER)
+        known = self.table.recall(rows)
         if known is not None:
-            return table.stage_rows(known[0], weights, known[1])
-        return table.stage(encoded_rows(table.encodings, rows), weights)
+            return self.table.stage_rows(known[0], weights, known[1])
+        return self.table.stage(encoded_rows(self.table.encodings, rows), weights)
 
     def _stage_keyed(self, delta: KeyedDelta, weights: Array, numbers: Array, words: Array) -> ColumnDelta:
         """The rows that go have just been looked up."""

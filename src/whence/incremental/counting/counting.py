@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from types import MappingProxyType
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from whence.algebra.deltas import add_to
 from whence.analysis.components import Component
@@ -27,14 +28,13 @@ from whence.model.rules import Negation, Rule
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
-from whence.planning.statistics import Statistics, is_outdated
+from whence.planning.statistics import Statistics, changes_left, is_outdated
 
 # Makes the function that takes a plan's bindings.
 Taker: TypeAlias = Callable[[BindingColumns], Take]
 
 
-@dataclass(frozen=True, slots=True)
-class DeltaPart:
+class DeltaPart(NamedTuple):
     """Two summands: the literal whose change they start from, and what the other changed literals read.
 
     Literals that are not mentioned have not changed.
@@ -79,6 +79,8 @@ class RuleDeltas:
         # Everything as it is stored.
         self._reading = BodySources(atoms, negations)
         self._prepared: dict[int, _Prepared] = {}
+        # After so many changes plans may be outdated.
+        self._changes_left: float = 0
 
     def build(self) -> None:
         """Gives the view all bindings over what the stores hold."""
@@ -90,17 +92,15 @@ class RuleDeltas:
 
     def apply(self, deltas: Mapping[str, Delta]) -> None:
         """Gives the view the bindings that come and go."""
-        touched = [number for number, name in self._reads.items() if name in deltas]
+        touched = [(number, name) for number, name in self._reads.items() if name in deltas]
         if not touched:
             return
-        statistics = StoreStatistics(self._stores, deltas)
-        sizes = {name: statistics.size(name) for name in self._reads.values()}
+        self._changes_left -= sum([len(deltas[name]) for _, name in touched])
+        if self._changes_left < 0:
+            self._drop_outdated(StoreStatistics(self._stores, deltas))
         entered: dict[int, EnteredChange] = {}
-        for number in touched:
-            prepared = self._prepared.get(number)
-            if prepared is None or is_outdated(prepared.sizes, sizes):
-                prepared = self._prepared[number] = self._prepare(number, statistics, sizes)
-            name = self._reads[number]
+        for number, name in touched:
+            prepared = self._prepared.get(number) or self._prepare(number, StoreStatistics(self._stores, deltas))
             found = prepared.trigger.enter(deltas[name], self._stores[name])
             if found is not None:
                 entered[number] = found
@@ -123,7 +123,18 @@ class RuleDeltas:
                 negations[number] = change.finding(state)
         return BodySources(atoms, negations)
 
-    def _prepare(self, number: int, statistics: Statistics, sizes: Mapping[str, int]) -> _Prepared:
+    def _drop_outdated(self, statistics: Statistics) -> None:
+        """Forget plans that were made for relations of quite other sizes."""
+        sizes = self._sizes(statistics)
+        self._prepared = {at: each for at, each in self._prepared.items() if not is_outdated(each.sizes, sizes)}
+        self._changes_left = min([changes_left(each.sizes, sizes) for each in self._prepared.values()], default=inf)
+
+    def _sizes(self, statistics: Statistics) -> dict[str, int]:
+        return {name: statistics.size(name) for name in self._reads.values()}
+
+    def _prepare(self, number: int, statistics: Statistics) -> _Prepared:
+        sizes = self._sizes(statistics)
+        self._changes_left = min(self._changes_left, changes_left(sizes, sizes))
         plan = make_delta_plan(self._rule, statistics, number)
         pipeline = PlanPipeline(plan, self._rule.relations, self._functions, self._counter)
         relation = self._rule.relations[self._reads[number]]
@@ -132,7 +143,8 @@ class RuleDeltas:
             trigger = AtomTrigger(plan, pipeline.terms, self._rule.rule, relation)
         else:
             trigger = NegationTrigger(plan, pipeline.terms, relation)
-        return _Prepared(pipeline, trigger, self._taker(trigger.opening), sizes)
+        prepared = self._prepared[number] = _Prepared(pipeline, trigger, self._taker(trigger.opening), sizes)
+        return prepared
 
     def _indexes(self, name: str) -> Collection[tuple[int, ...]]:
         store = self._stores[name]

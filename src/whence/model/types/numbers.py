@@ -26,6 +26,7 @@ from whence.model.types.base import (
 
 # Three hundred digits are more than any type takes; Python refuses to read millions.
 _INTEGER = re.compile(r"[+-]?\d{1,300}", re.ASCII)
+_LEAST_NORMAL_REAL = 2.0**-126
 # Enough for every 64-bit number in base two.
 LONGEST_LITERAL = 80
 
@@ -219,9 +220,9 @@ class FloatingType(Type):
 
     def to_text(self, value: float) -> str:
         """As the JVM writes doubles: 1.5, 0.001, 1.0E7, 1.0E-4, and 4.9E-324, with two digits where one would do."""
-        if self.bits == 64 and 0 < abs(value) < sys.float_info.min:
+        if 0 < abs(value) < (sys.float_info.min if self.bits == 64 else _LEAST_NORMAL_REAL):
             two_digits = f"{value:.1e}"
-            if float(two_digits) == value:
+            if self.nearest(float(two_digits)) == value:
                 mantissa, _, exponent = two_digits.partition("e")
                 return f"{mantissa}E{int(exponent)}"
         if 1e-3 <= abs(value) < 1e7 or value == 0:

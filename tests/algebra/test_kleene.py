@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from whence.algebra.kleene import KLEENE, Truth
-from whence.algebra.semiring import BOOLEAN
+from whence.algebra.semiring import BOOLEAN, KLEENE, Truth
 
 
 def test_thresholds_are_homomorphisms() -> None:

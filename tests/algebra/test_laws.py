@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 
 from whence.algebra.causal import PSemiring, deleted, inserted, is_in, is_present, joined
 from whence.algebra.diagrams import Bdd
-from whence.algebra.kleene import KLEENE, Truth
 from whence.algebra.provenance import How, Lineage, Supports, Why, minimal
 from whence.algebra.semiring import (
     BOOLEAN,
     COUNTS,
     HIGHEST,
     INFINITE,
+    KLEENE,
     LOWEST,
     TROPICAL,
     VITERBI,
     Security,
     Semiring,
+    Truth,
     require_sound,
 )
 from whence.errors import EvaluationError, StratificationError

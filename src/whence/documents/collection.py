@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from xml.sax.saxutils import quoteattr
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.database.database import Database
 from whence.documents.alerts import Time, check_order, seconds
 from whence.documents.document import Document

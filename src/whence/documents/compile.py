@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.documents.conditions import TEXT_STEP, Branch, Context
 from whence.documents.places import Place, Rules, closed
 from whence.documents.xpath.syntax import PathExpression

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.documents.calls import UndecidedError, can_become_true
 from whence.documents.check import check_attributes
 from whence.documents.compile import Names, compile_query

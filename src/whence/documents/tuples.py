@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.documents.compile import Compiled, MainPath, Names
 from whence.documents.conditions import Context, Values, float_literal, value_branch, values
 from whence.documents.differences import ZERO, Differences, differences

@@ -13,8 +13,7 @@ from whence.documents.document import Document
 from whence.documents.json_reader import JsonReader
 from whence.documents.nodes import Arrival, StreamNode
 from whence.documents.query import STATUS, Query, paths_in
-from whence.documents.registry import PROPERTIES
-from whence.documents.restoration import streams_by_key
+from whence.documents.registry import PROPERTIES, streams_by_key
 from whence.documents.xml_reader import XmlReader, stream_names
 from whence.documents.xpath.parse import parse_query
 from whence.errors import StateError, TypeMismatchError, UnknownNameError, UnsupportedError, WhenceError

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from whence.algebra.semiring import Truth
 from whence.documents.openings import Opening
-from whence.documents.places import Place, Rules, Tables, closed
+from whence.documents.places import TEXT_STEP, Place, Rules, Tables, closed
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression, Step
 from whence.model.types.strings import datalog_string
 
-TEXT_STEP = Step("child", "text", "")
 # The document itself is node 0.
 ROOT_NODE = "0"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.documents.nodes import Path, StreamNode
-from whence.documents.positions import Position
+from whence.documents.places import Position
 from whence.documents.satisfiable import SourceOf, can_bring
 from whence.documents.xpath.syntax import Comparison, Step
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whence.algebra.semiring import Truth
 from whence.documents.calls import UndecidedError, can_become_true
-from whence.documents.check import check_attributes
-from whence.documents.compile import Names, compile_query
+from whence.documents.compile import Names, check_attributes, compile_query
 from whence.documents.explanation import Missing, missing
 from whence.documents.nodes import Path
 from whence.documents.openings import Row as OpenRow

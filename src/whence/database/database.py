@@ -9,10 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from whence.database.changes import TableChanges
+from whence.database.changes import FolderFeed, TableChanges, program_text
 from whence.database.hypothetical import ChangeQuestions
 from whence.database.overview import OverviewQuestions
-from whence.database.program_text import program_text
 from whence.database.why import WhyQuestions
 from whence.deadline import time_left
 from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     from whence.adapt.preview import Preview
     from whence.adapt.redefine import DefinitionChange
-    from whence.database.folder_feed import FolderFeed
     from whence.explain.explain import Explanation
     from whence.lang.sql.parameters import Parameters
     from whence.rewriting.search import SearchLimits
@@ -243,8 +241,6 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
 
         `options` are those of COPY, such as `sep=";"`.
         """
-        from whence.database.folder_feed import FolderFeed
-
         return FolderFeed(self, relation, Path(folder), options)
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
-from whence.database.rows import AskedRow, asked_row, read_annotations
+from whence.database.questions import AskedRow, asked_row, read_annotations, refuse_windows
 from whence.engines.engine import Evidence
 from whence.engines.local.evidence import LocalEvidence
 from whence.errors import DataError, Hint, NextStep, StateError, UnsupportedError
@@ -21,7 +21,6 @@ from whence.explain.provenance.cone import derived, explore
 from whence.explain.provenance.cut import cut_by_trying, smallest_cut
 from whence.explain.provenance.losses import candidates, for_cuts, tables_under
 from whence.explain.provenance.provenance import DERIVATIONS, SECONDS, Weighing, critical
-from whence.explain.provenance.windows import refuse_windows
 from whence.incremental.store import Store
 from whence.model.schema import Relation
 from whence.model.types import Row

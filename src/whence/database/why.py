@@ -127,14 +127,14 @@ class WhyQuestions(ABC):
         """How much each base row contributes to the row being there, largest first: the share of all orders in which
         base rows can come, one after the other, in which the row appears with this one. All shares add up to 1.
         """
-        from whence.explain.provenance.attribution import shapley
+        from whence.explain.provenance.probability import shapley
 
         with self._asked(view, row) as asked:
             return shapley(asked.cone, asked.root)
 
     def banzhaf(self, view: str, row: object) -> dict[Fact, float]:
         """For each base row, the share of all sets of the others with which the row is there only because of it."""
-        from whence.explain.provenance.attribution import banzhaf
+        from whence.explain.provenance.probability import banzhaf
 
         with self._asked(view, row) as asked:
             return banzhaf(asked.cone, asked.root)

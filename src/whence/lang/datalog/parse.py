@@ -13,12 +13,12 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedInput
 
 from whence.lang.datalog import syntax
-from whence.lang.datalog.adjustments import with_souffle_words
 from whence.lang.datalog.auxiliary import Alternatives, Auxiliaries
 from whence.lang.datalog.bodies import Bodies
 from whence.lang.datalog.components import without_components
 from whence.lang.datalog.literals import Places, check_characters
 from whence.lang.datalog.mistakes import mistake, refusal
+from whence.lang.datalog.qualifiers import with_souffle_words
 from whence.lang.datalog.record_types import branch_types
 from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types

@@ -12,10 +12,9 @@ from whence.errors import DataError, ParseError, TypeMismatchError
 from whence.model.file_options import file_options
 from whence.model.schema import Relation
 from whence.model.updates import Commit
-from whence.session.batch import Batch, BatchChange
+from whence.session.batch import Batch, BatchChange, StatementChange, statement_change
 from whence.session.changes import Insert, deletion, ignores_missing, key_update, upsert
 from whence.session.session import Session
-from whence.session.statement_changes import StatementChange, statement_change
 from whence.sources.folders import file_source, row_files
 from whence.sources.source import notices_of, read_rows, read_source
 from whence.sources.text_files import decode

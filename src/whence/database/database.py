@@ -21,13 +21,10 @@ from whence.model.program import Catalog, CopyTo
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
-from whence.session.batch import BatchChange
-from whence.session.commit_totals import CommitTotals
-from whence.session.feeds import feed_table
+from whence.session.batch import BatchChange, StatementChange
+from whence.session.feeds import Callback, CommitTotals, Subscription, feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
-from whence.session.statement_changes import StatementChange
-from whence.session.subscriptions import Callback, Subscription
 from whence.sources.text_files import decode
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from whence.documents.tuples import compile_tuples
 from whence.documents.xpath.parse import parse_condition, parse_query, parse_relative
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression
 from whence.errors import DataError, TypeMismatchError, UnknownNameError, did_you_mean
-from whence.session.subscriptions import Subscription
+from whence.session.feeds import Subscription
 
 if TYPE_CHECKING:
     import pyarrow as pa

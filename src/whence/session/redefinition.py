@@ -25,8 +25,7 @@ from whence.model.schema import (
 )
 from whence.model.span import Span
 from whence.model.terms import Wildcard
-from whence.session.altered_tables import altered_rule, check_alterable, composed
-from whence.session.column_types import followed_types
+from whence.session.altered_tables import altered_rule, check_alterable, composed, followed_types
 from whence.session.definitions import Definitions
 from whence.session.derivation_tables import RULE, with_derivations
 

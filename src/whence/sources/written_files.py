@@ -15,14 +15,13 @@ from whence.model.program import Directive
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.sources.folders import FORMATS
-from whence.sources.source import file_below
+from whence.sources.source import TRUTHS, file_below
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 # Soufflé's.
 PARAMETERS = ("IO", "filename", "delimiter", "headers", "rfc4180")
-_TRUTHS = {"true": True, "false": False}
 
 
 def write_rows(table: pa.Table, path: Path, options: FileOptions) -> None:
@@ -95,7 +94,7 @@ def write_output(directive: Directive, relation: Relation, rows: Iterable[Row], 
     if given.get("io", "file") != "file":
         raise UnsupportedError(f".output writes files only, not IO={given['io']}", span=directive.span)
     path = file_below(directory, given.get("filename", f"{relation.name}.csv"), directive, outside=False)
-    quoted, headed = (_TRUTHS.get(given.get(name, "false").lower(), False) for name in ("rfc4180", "headers"))
+    quoted, headed = (TRUTHS.get(given.get(name, "false").lower(), False) for name in ("rfc4180", "headers"))
     delimiter = given.get("delimiter", "," if quoted else "\t").replace("\\t", "\t")
     writers = [_writer(column.type) for column in relation.columns]
     lines = [[write(value) for write, value in zip(writers, row, strict=True)] for row in rows]

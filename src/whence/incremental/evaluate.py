@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from whence.analysis.analyze import Analysis
-from whence.analysis.levels import is_bag_recursion
-from whence.analysis.limits import RecursionLimits
+from whence.analysis.limits import RecursionLimits, is_bag_recursion
 from whence.incremental.array_elements import Unnesting
 from whence.incremental.counting.counting import Counting
 from whence.incremental.maintainer import Maintainer

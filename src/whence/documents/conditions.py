@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from whence.algebra.semiring import Truth
-from whence.documents.openings import Opening
 from whence.documents.places import TEXT_STEP, Place, Rules, Tables, closed
+from whence.documents.satisfiable import Opening
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression, Step
 from whence.model.types.strings import datalog_string
 

@@ -11,8 +11,8 @@ from whence.documents.calls import UndecidedError, can_become_true
 from whence.documents.compile import Names, check_attributes, compile_query
 from whence.documents.explanation import Missing, missing
 from whence.documents.nodes import Path
-from whence.documents.openings import Row as OpenRow
 from whence.documents.relevance import add_relevance
+from whence.documents.satisfiable import Row as OpenRow
 from whence.documents.tuples import compile_tuples
 from whence.documents.xpath.parse import parse_condition, parse_query, parse_relative
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from whence.model.types import Row
 from whence.model.updates import Delta
 
+# A tier of up to so many rows is merged whenever there is occasion, a larger one when a quarter of its rows follow it.
+_SMALL = 1000
+_SHARE = 4
+
 
 def add_to(total: MutableMapping[Row, int], changes: Iterable[tuple[Row, int]]) -> None:
     """More changes, in place."""
@@ -56,11 +60,6 @@ def all_added(*changes: Mapping[str, Delta]) -> dict[str, Delta]:
 
 def all_negated(deltas: Mapping[str, Delta]) -> dict[str, Delta]:
     return {name: negated(delta) for name, delta in deltas.items()}
-
-
-# A tier of up to so many rows is merged whenever there is occasion, a larger one when a quarter of its rows follow it.
-_SMALL = 1000
-_SHARE = 4
 
 
 def first_to_merge(rows: list[int]) -> int:

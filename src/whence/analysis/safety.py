@@ -25,6 +25,9 @@ from whence.model.terms import (
     walk,
 )
 
+# What to do about windows.
+_SHAPE = "collect the rows in a relation of its own first: v(x, y, over {x; y} rank()) :- rows(x, y)."
+
 
 def check_heads(program: Program) -> None:
     """Aggregates are whole columns of heads, wildcards whole columns of body atoms."""
@@ -142,9 +145,6 @@ def _definable(literal: Literal) -> Iterator[str]:
         for one, other in ((literal.left, literal.right), (literal.right, literal.left)):
             if isinstance(one, Variable) and one.name not in variable_names([other]):
                 yield one.name
-
-
-_SHAPE = "collect the rows in a relation of its own first: v(x, y, over {x; y} rank()) :- rows(x, y)."
 
 
 def check_windows(program: Program) -> None:

@@ -26,6 +26,13 @@ from whence.model.terms import Call, Cast, Constant, Term, Variable, children, f
 from whence.model.types import NULL, STRING, Type, Value
 from whence.model.types.base import converter, unchanged
 
+# The values of a rule's variables; terms are functions of them.
+Environment: TypeAlias = Mapping[str, Value]
+# A derivation of a body, or the first steps of it, and how often it counts.
+Binding: TypeAlias = tuple[Environment, int]
+Computed: TypeAlias = Callable[[Environment], Value]
+Conversion: TypeAlias = Callable[[Value], Value]
+
 
 @dataclass(frozen=True, eq=False)
 class TypedRule:
@@ -153,14 +160,6 @@ def _computed(term: Term, signatures: Mapping[str, Signature]) -> Term:
 
 def _is_constant(part: Term) -> bool:
     return isinstance(part, Constant | Cast) or (isinstance(part, Call) and part.function in BUILTINS)
-
-
-# The values of a rule's variables; terms are functions of them.
-Environment: TypeAlias = Mapping[str, Value]
-# A derivation of a body, or the first steps of it, and how often it counts.
-Binding: TypeAlias = tuple[Environment, int]
-Computed: TypeAlias = Callable[[Environment], Value]
-Conversion: TypeAlias = Callable[[Value], Value]
 
 
 class Scope:

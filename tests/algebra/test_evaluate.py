@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from whence.algebra.derivations import components, evaluate
 from whence.algebra.diagrams import Bdd
-from whence.algebra.kleene import KLEENE, Truth
 from whence.algebra.provenance import Antichain, Supports, minimal
-from whence.algebra.semiring import BOOLEAN, COUNTS, INFINITE, TROPICAL, Counts
+from whence.algebra.semiring import BOOLEAN, COUNTS, INFINITE, KLEENE, TROPICAL, Counts, Truth
 from whence.errors import InternalError, StratificationError
 
 # Heads are strings, leaves are numbers.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,18 +12,19 @@ from hypothesis import strategies as st
 
 from whence.algebra.causal import PSemiring, deleted, inserted, is_in, is_present, joined
 from whence.algebra.diagrams import Bdd
-from whence.algebra.kleene import KLEENE, Truth
 from whence.algebra.provenance import How, Lineage, Supports, Why, minimal
 from whence.algebra.semiring import (
     BOOLEAN,
     COUNTS,
     HIGHEST,
     INFINITE,
+    KLEENE,
     LOWEST,
     TROPICAL,
     VITERBI,
     Security,
     Semiring,
+    Truth,
     require_sound,
 )
 from whence.errors import EvaluationError, StratificationError
@@ -207,3 +209,18 @@ def test_presence_is_a_homomorphism(a: Any, b: Any, lengths: dict[int, int]) -> 
     assert is_in(P_SEMIRING.plus(a, b), lengths) == (is_in(a, lengths) or is_in(b, lengths))
     assert is_in(P_SEMIRING.times(a, b), lengths) == (is_in(a, lengths) and is_in(b, lengths))
     assert not is_in(P_SEMIRING.zero, lengths) and is_in(P_SEMIRING.one, lengths)
+
+
+def test_thresholds_are_homomorphisms() -> None:
+    """Three truth values are two programs over two, and both together lose nothing."""
+    for threshold, left, right in itertools.product((Truth.MAYBE, Truth.TRUE), Truth, Truth):
+        one, other = left.reaches(threshold), right.reaches(threshold)
+        assert KLEENE.plus(left, right).reaches(threshold) == BOOLEAN.plus(one, other)
+        assert KLEENE.times(left, right).reaches(threshold) == BOOLEAN.times(one, other)
+        assert KLEENE.zero.reaches(threshold) == BOOLEAN.zero
+        assert KLEENE.one.reaches(threshold) == BOOLEAN.one
+
+
+def test_both_thresholds_tell_a_truth_value() -> None:
+    for value in Truth:
+        assert Truth.between(sure=value.reaches(Truth.TRUE), possible=value.reaches(Truth.MAYBE)) is value

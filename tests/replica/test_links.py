@@ -12,7 +12,7 @@ import pytest
 import whence
 from whence.cli.main import main
 from whence.errors import StateError, WhenceError
-from whence.replica.folder import sync_folder
+from whence.replica.links import sync_folder
 from whence.replica.messages import RefusedMessageError
 from whence.replica.site import Site, open_site
 from whence.web.site import ServedSite

@@ -21,10 +21,10 @@ from whence.model.schema import Relation
 from whence.model.updates import Commit
 from whence.rewriting.adaptation import Adaptation
 from whence.rewriting.search import SearchLimits
+from whence.session.altered_tables import redefined_draft
 from whence.session.changes import Change, Insert, deletion
 from whence.session.draft import Draft
 from whence.session.redefinition import Redefined, Redefinition
-from whence.session.redefinition_draft import redefined_draft
 from whence.session.session import Session
 from whence.sources.source import read_rows, read_source, table_source
 from whence.sources.text_files import decode

@@ -13,6 +13,10 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from whence.model.types import Row
 from whence.model.updates import Delta
 
+# A tier of up to so many rows is merged whenever there is occasion, a larger one when a quarter of its rows follow it.
+_SMALL = 1000
+_SHARE = 4
+
 
 def add_to(total: MutableMapping[Row, int], changes: Iterable[tuple[Row, int]]) -> None:
     """More changes, in place."""
@@ -56,3 +60,16 @@ def all_added(*changes: Mapping[str, Delta]) -> dict[str, Delta]:
 
 def all_negated(deltas: Mapping[str, Delta]) -> dict[str, Delta]:
     return {name: negated(delta) for name, delta in deltas.items()}
+
+
+def first_to_merge(rows: list[int]) -> int:
+    """Of deltas that lie over each other in tiers of so many rows, oldest first, the place from which they become one.
+
+    What stays before it is large against all that follows, so that there are few tiers, and a row is written again only
+    when several times as many have come.
+    """
+    at, total = len(rows), 0
+    while at and rows[at - 1] <= max(_SMALL, _SHARE * total):
+        at -= 1
+        total += rows[at]
+    return at

@@ -10,11 +10,10 @@ from whence.analysis.components import Component, components, dependency_graph
 from whence.analysis.monotone import check_monotone
 from whence.analysis.names import check_names
 from whence.analysis.order import order_body
-from whence.analysis.safety import check_heads
+from whence.analysis.safety import check_heads, check_windows
 from whence.analysis.schemas import find_schemas
 from whence.analysis.strata import stratify
 from whence.analysis.typed_rules import checked_rule
-from whence.analysis.windows import check_windows
 from whence.model.program import Program, Signature
 from whence.model.schema import Relation
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.components import IMPROVING, Component
-from whence.analysis.levels import is_leveled
+from whence.analysis.limits import is_leveled
 from whence.analysis.monotone import Flow
 from whence.analysis.order import Define, order_body
 from whence.errors import StratificationError

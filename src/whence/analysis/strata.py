@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from whence.analysis.components import IMPROVING, Component, DependencyKind, Edge, Graph
-from whence.analysis.levels import is_leveled
+from whence.analysis.limits import is_leveled
 from whence.errors import StratificationError
 from whence.model.program import Program
 from whence.model.rules import Negation

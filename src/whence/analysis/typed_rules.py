@@ -1,4 +1,4 @@
-"""Rules as analysis leaves them: their steps in order and the types of their terms, found once.
+"""Rules as analysis leaves them: their steps in order, the types of their terms, found once, and terms as functions.
 
 Planners and engines take these. What a literal of the body does does not depend on the order, which is only
 one in which every step finds its variables bound: planners choose their own.
@@ -7,21 +7,31 @@ one in which every step finds its variables bound: planners choose their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeAlias
 
 from whence.analysis.order import Absent, Define, Match, Step, Test, order_body
 from whence.analysis.typing import body_types, condition_term, defined_types
 from whence.errors import EvaluationError
 from whence.functions.builtin import BUILTINS
-from whence.functions.evaluate import compile_term
-from whence.functions.types import Typed, TypedTerm, annotate, infer
-from whence.model.program import Signature
+from whence.functions.evaluate import compile_term, compile_typed
+from whence.functions.types import Typed, TypedTerm, annotate, fits, infer
+from whence.functions.widening import is_exact
+from whence.model.program import Functions, Signature
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Negation, Rule, rule_terms
 from whence.model.schema import Relation
 from whence.model.terms import Call, Cast, Constant, Term, Variable, children, fold, variables, walk
-from whence.model.types import STRING, Type
+from whence.model.types import NULL, STRING, Type, Value
+from whence.model.types.base import converter, unchanged
+
+# The values of a rule's variables; terms are functions of them.
+Environment: TypeAlias = Mapping[str, Value]
+# A derivation of a body, or the first steps of it, and how often it counts.
+Binding: TypeAlias = tuple[Environment, int]
+Computed: TypeAlias = Callable[[Environment], Value]
+Conversion: TypeAlias = Callable[[Value], Value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,3 +160,40 @@ def _computed(term: Term, signatures: Mapping[str, Signature]) -> Term:
 
 def _is_constant(part: Term) -> bool:
     return isinstance(part, Constant | Cast) or (isinstance(part, Call) and part.function in BUILTINS)
+
+
+class Scope:
+    """What a rule's terms can see: its variables' types, the relations, the functions."""
+
+    def __init__(self, rule: TypedRule, functions: Functions) -> None:
+        self.relations = rule.relations
+        self.signatures = rule.signatures
+        self.implementations = {name: function.python for name, function in functions.items()}
+        self.types = rule.types
+        self._rule = rule
+
+    def type_of(self, term: Term) -> Type:
+        return self._rule.type_of(term)
+
+    def compute(self, term: Term, target: Type | None = None) -> Computed:
+        """The term's value, converted to `target` where that is another type."""
+        return compile_typed(self._rule.annotated(term), self.signatures, self.implementations, target)
+
+    def compute_row(self, term: Term, target: Type, names: Sequence[str]) -> Callable[[Any], Value]:
+        """The same, from a row with the values of these variables."""
+        places = {name: place for place, name in enumerate(names)}
+        return compile_typed(self._rule.annotated(term), self.signatures, self.implementations, target, places)
+
+    def compute_for(self, term: Term, column: Type) -> Computed | None:
+        """The term's value as the column holds equal ones; None if it is the column that must be widened."""
+        source = self.type_of(term)
+        if is_exact(source) and is_exact(column):
+            # Python finds 1 and Decimal("1.00") under the same key.
+            return self.compute(term)
+        return self.compute(term, column) if fits(source, column) else None
+
+
+def conversion(source: Type, target: Type) -> Conversion | None:
+    """What widens a column's values; None where there is nothing to do."""
+    convert = unchanged if source in (target, NULL) else converter(source, target)
+    return None if convert is unchanged else lambda value: None if value is None else convert(value)

@@ -252,7 +252,7 @@ def _directives(source: SourceText) -> Sequence[Directive]:
 def write_outputs(db: Database, source: SourceText, directory: Path) -> None:
     """Write the files that a program wants written, and print the sizes that it wants printed."""
     from whence.session.contents import in_order
-    from whence.sources.fact_output import write_output
+    from whence.sources.written_files import write_output
 
     for directive in _directives(source) if not source.name.endswith(".sql") else ():
         relation = db.catalog().relations[directive.relation]

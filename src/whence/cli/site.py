@@ -104,7 +104,7 @@ def serve_site(options: argparse.Namespace) -> None:
 
 
 def sync_site(options: argparse.Namespace) -> None:
-    from whence.replica.folder import sync_folder
+    from whence.replica.links import sync_folder
 
     target: str = options.target
     with _opened(options) as site:

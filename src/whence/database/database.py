@@ -9,10 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from whence.database.changes import TableChanges
+from whence.database.changes import FolderFeed, TableChanges, program_text
 from whence.database.hypothetical import ChangeQuestions
 from whence.database.overview import OverviewQuestions
-from whence.database.program_text import program_text
 from whence.database.why import WhyQuestions
 from whence.deadline import time_left
 from whence.errors import OutOfTimeError, ParseError, StateError, TypeMismatchError, UnsupportedError
@@ -22,13 +21,10 @@ from whence.model.program import Catalog, CopyTo
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
-from whence.session.batch import BatchChange
-from whence.session.commit_totals import CommitTotals
-from whence.session.feeds import feed_table
+from whence.session.batch import BatchChange, StatementChange
+from whence.session.feeds import Callback, CommitTotals, Subscription, feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
-from whence.session.statement_changes import StatementChange
-from whence.session.subscriptions import Callback, Subscription
 from whence.sources.text_files import decode
 
 if TYPE_CHECKING:
@@ -36,7 +32,6 @@ if TYPE_CHECKING:
 
     from whence.adapt.preview import Preview
     from whence.adapt.redefine import DefinitionChange
-    from whence.database.folder_feed import FolderFeed
     from whence.explain.explain import Explanation
     from whence.lang.sql.parameters import Parameters
     from whence.rewriting.search import SearchLimits
@@ -243,8 +238,6 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
 
         `options` are those of COPY, such as `sep=";"`.
         """
-        from whence.database.folder_feed import FolderFeed
-
         return FolderFeed(self, relation, Path(folder), options)
 
     def subscribe(self, relation: str, callback: Callback) -> Subscription:

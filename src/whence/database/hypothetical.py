@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from whence.database.rows import AskedRow, asked_row
+from whence.database.questions import AskedRow, asked_row, refuse_windows, refuse_windows_above
 from whence.database.why import WhyQuestions
 from whence.errors import DataError, Hint, NextStep, TypeMismatchError
-from whence.explain.provenance.windows import refuse_windows, refuse_windows_above
 from whence.model.types import Row
 from whence.session.changes import Change, Insert, deletion
 from whence.session.session import Session

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, overload
 
-from whence.database.rows import AskedRow, asked_row, read_annotations
+from whence.database.questions import AskedRow, asked_row, read_annotations, refuse_windows
 from whence.engines.engine import Evidence
 from whence.engines.local.evidence import LocalEvidence
 from whence.errors import DataError, Hint, NextStep, StateError, UnsupportedError
@@ -21,7 +21,6 @@ from whence.explain.provenance.cone import derived, explore
 from whence.explain.provenance.cut import cut_by_trying, smallest_cut
 from whence.explain.provenance.losses import candidates, for_cuts, tables_under
 from whence.explain.provenance.provenance import DERIVATIONS, SECONDS, Weighing, critical
-from whence.explain.provenance.windows import refuse_windows
 from whence.incremental.store import Store
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -128,14 +127,14 @@ class WhyQuestions(ABC):
         """How much each base row contributes to the row being there, largest first: the share of all orders in which
         base rows can come, one after the other, in which the row appears with this one. All shares add up to 1.
         """
-        from whence.explain.provenance.attribution import shapley
+        from whence.explain.provenance.probability import shapley
 
         with self._asked(view, row) as asked:
             return shapley(asked.cone, asked.root)
 
     def banzhaf(self, view: str, row: object) -> dict[Fact, float]:
         """For each base row, the share of all sets of the others with which the row is there only because of it."""
-        from whence.explain.provenance.attribution import banzhaf
+        from whence.explain.provenance.probability import banzhaf
 
         with self._asked(view, row) as asked:
             return banzhaf(asked.cone, asked.root)

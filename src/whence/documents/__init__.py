@@ -3,7 +3,7 @@
 from whence.documents.collection import Documents
 from whence.documents.document import Document
 from whence.documents.explanation import Missing
-from whence.documents.limits import Limits
+from whence.documents.nodes import Limits
 from whence.documents.query import Change, Node, Query, Unknown
 from whence.documents.schema import Schema
 

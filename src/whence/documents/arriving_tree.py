@@ -9,14 +9,11 @@ from whence.database.database import Database
 from whence.documents.alerts import Clock
 from whence.documents.calls import Shape, inside_of
 from whence.documents.json_reader import JsonReader
-from whence.documents.limits import Limits
-from whence.documents.nodes import ANYTHING, Arrival, Path, Paths, StreamNode
-from whence.documents.openings import Opening, Openings
-from whence.documents.openings import Row as OpenRow
-from whence.documents.places import Tables
-from whence.documents.restoration import fill
-from whence.documents.routes import Route
-from whence.documents.satisfiable import Source
+from whence.documents.nodes import ANYTHING, Arrival, Limits, Path, Paths, StreamNode
+from whence.documents.places import Route, Tables
+from whence.documents.registry import fill
+from whence.documents.satisfiable import Opening, Openings, Source
+from whence.documents.satisfiable import Row as OpenRow
 from whence.documents.schema import Schema
 from whence.documents.xml_reader import XmlReader
 from whence.errors import DataError, StateError, UnknownNameError, did_you_mean

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from xml.sax.saxutils import quoteattr
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.database.database import Database
 from whence.documents.alerts import Time, check_order, seconds
 from whence.documents.document import Document
 from whence.documents.json_reader import JsonReader
 from whence.documents.nodes import Arrival, StreamNode
 from whence.documents.query import STATUS, Query, paths_in
-from whence.documents.registry import PROPERTIES
-from whence.documents.restoration import streams_by_key
+from whence.documents.registry import PROPERTIES, streams_by_key
 from whence.documents.xml_reader import XmlReader, stream_names
 from whence.documents.xpath.parse import parse_query
 from whence.errors import StateError, TypeMismatchError, UnknownNameError, UnsupportedError, WhenceError

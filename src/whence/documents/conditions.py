@@ -1,8 +1,8 @@
 """Conditions of a query as rules: the bottom-up half of PossibleSat, for what is sure and for what is possible.
 
 A formula over {0, ½, 1} with min and max is two formulas over {false, true}: whether its value is 1, and whether it is
-½ or more (`Truth.reaches` in `algebra/kleene.py`). Both are positive, so each is a view, and an update of the document
-is followed in both as any change of rows is. In the second, a stream holds the place of all that it can bring.
+½ or more (`Truth.reaches` in `algebra/semiring.py`). Both are positive, so each is a view, and an update of the
+document is followed in both as any change of rows is. In the second, a stream holds the place of all that it can bring.
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from whence.algebra.kleene import Truth
-from whence.documents.openings import Opening
-from whence.documents.places import Place, Rules, Tables, closed
+from whence.algebra.semiring import Truth
+from whence.documents.places import TEXT_STEP, Place, Rules, Tables, closed
+from whence.documents.satisfiable import Opening
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression, Step
 from whence.model.types.strings import datalog_string
 
-TEXT_STEP = Step("child", "text", "")
 # The document itself is node 0.
 ROOT_NODE = "0"
 

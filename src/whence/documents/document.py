@@ -11,9 +11,8 @@ from whence.database.connect import connect
 from whence.database.database import Database
 from whence.documents.alerts import Time, check_order, seconds
 from whence.documents.arriving_tree import ArrivingTree, Format
-from whence.documents.limits import DEFAULT_LIMITS, Limits
-from whence.documents.needed import Needs
-from whence.documents.nodes import StreamNode
+from whence.documents.nodes import DEFAULT_LIMITS, Limits, StreamNode
+from whence.documents.places import Needs
 from whence.documents.query import Node, Query
 from whence.documents.registry import (
     ENDS,
@@ -23,12 +22,12 @@ from whence.documents.registry import (
     read_limits,
     read_schema,
     registry_of,
+    restore,
     schema_text,
 )
-from whence.documents.restoration import restore
+from whence.documents.scenarios import useless_streams
 from whence.documents.schema import UNTYPED, Schema
 from whence.documents.subtree import rows_below
-from whence.documents.useless import useless_streams
 from whence.errors import (
     DataError,
     DuplicateNameError,

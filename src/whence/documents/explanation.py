@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from whence.documents.nodes import Path, StreamNode
-from whence.documents.positions import Position
+from whence.documents.places import Position
 from whence.documents.satisfiable import SourceOf, can_bring
 from whence.documents.subtree import (
     NotDecidedError,

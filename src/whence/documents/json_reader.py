@@ -12,8 +12,7 @@ from decimal import Decimal
 from io import BytesIO
 from typing import Any
 
-from whence.documents.limits import LimitError, Limits
-from whence.documents.nodes import ANYTHING, TEXT, Arrival, Path, Paths, StreamNode
+from whence.documents.nodes import ANYTHING, TEXT, Arrival, LimitError, Limits, Path, Paths, StreamNode
 from whence.documents.xml_reader import NAME
 from whence.errors import DataError, UnsupportedError
 

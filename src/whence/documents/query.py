@@ -6,19 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.documents.calls import UndecidedError, can_become_true
-from whence.documents.check import check_attributes
-from whence.documents.compile import Names, compile_query
+from whence.documents.compile import Names, check_attributes, compile_query
 from whence.documents.explanation import Missing, missing
 from whence.documents.nodes import Path
-from whence.documents.openings import Row as OpenRow
 from whence.documents.relevance import add_relevance
+from whence.documents.satisfiable import Row as OpenRow
 from whence.documents.tuples import compile_tuples
 from whence.documents.xpath.parse import parse_condition, parse_query, parse_relative
 from whence.documents.xpath.syntax import And, Comparison, Expression, Or, PathExpression
 from whence.errors import DataError, TypeMismatchError, UnknownNameError, did_you_mean
-from whence.session.subscriptions import Subscription
+from whence.session.feeds import Subscription
 
 if TYPE_CHECKING:
     import pyarrow as pa

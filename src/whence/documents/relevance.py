@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from whence.algebra.kleene import Truth
+from whence.algebra.semiring import Truth
 from whence.documents.compile import Compiled, Names
 from whence.documents.conditions import (
     ROOT_NODE,

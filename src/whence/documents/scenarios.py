@@ -6,29 +6,38 @@ with it the pattern does not hold without it: if there is a document, made of wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import TYPE_CHECKING
 
 from whence.documents.nodes import ANYTHING
 from whence.documents.satisfiable import SourceOf, can_bring
 from whence.documents.subtree import (
     NotDecidedError,
+    TooLargeError,
     TreeNode,
     constant_test,
     has,
     holds,
+    load,
     local_steps,
     places_of,
     value_steps,
 )
 from whence.documents.xpath.syntax import ANY_NAME, And, Comparison, Expression, Or, PathExpression, Step
 
+if TYPE_CHECKING:
+    from whence.documents.document import Document
+    from whence.documents.query import Query
+
 # Beyond that the answer is that the stream may be useful, which is always safe.
 MOST_SCENARIOS = 500
 MOST_MODELS = 500
 # A label that no query has.
 _FRESH = "\0"
+# Nodes that one question loads at most, to try scenarios on.
+MOST_NODES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,3 +208,36 @@ def _inner_bridges(part: Expression) -> int:
             return _bridges(left.steps)
         case PathExpression(steps=steps):
             return _bridges(steps)
+
+
+def useless_streams(document: Document, queries: Iterable[Query]) -> tuple[str, ...]:
+    """The streams that no query needs: first by views, and what these leave open by scenarios."""
+    useful: set[str] = set()
+    for query in queries:
+        found = {stream for name, stream in query.useful() if name == document.name} - useful
+        if found:
+            useful |= _needed(document, query, found)
+    return tuple(stream for stream in document.streams if stream not in useful)
+
+
+def _needed(document: Document, query: Query, streams: set[str]) -> set[str]:
+    """Of the streams that views have not ruled out, those that cannot be ruled out at all."""
+    if query.columns is not None or query.document is not document:
+        return streams
+    needed = streams & query.sources()
+    room = [MOST_NODES]
+    places = document.places()
+    try:
+        for step, node in query.waiting():
+            if needed == streams:
+                break
+            tree = load(document, node, query.path.steps[step].name, places, room)
+            needed |= {stream for stream in streams - needed if _is_needed(query, step, stream, tree)}
+    except TooLargeError:
+        return streams
+    return needed
+
+
+def _is_needed(query: Query, step: int, stream: str, tree: TreeNode) -> bool:
+    predicates = query.path.steps[step].predicates
+    return is_needed(stream, predicates, tree, source=query.document.source)

@@ -6,8 +6,7 @@ import re
 from typing import NoReturn
 from xml.parsers import expat
 
-from whence.documents.limits import LimitError, Limits
-from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, Path, PathRows, Paths, StreamNode
+from whence.documents.nodes import ATTRIBUTE, TEXT, Arrival, LimitError, Limits, Path, PathRows, Paths, StreamNode
 from whence.errors import DataError
 
 # The target of the processing instruction that stands for a stream: `<?stream payments?>`.

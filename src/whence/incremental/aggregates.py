@@ -7,8 +7,7 @@ from decimal import Decimal
 from operator import neg
 from typing import Any
 
-from whence.analysis.scope import conversion
-from whence.analysis.typed_rules import TypedRule
+from whence.analysis.typed_rules import TypedRule, conversion
 from whence.functions.aggregates import aggregate_type
 from whence.functions.types import common_type
 from whence.functions.widening import is_number

@@ -7,8 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.analysis.levels import is_bag_recursion
-from whence.analysis.limits import RecursionLimits
+from whence.analysis.limits import RecursionLimits, is_bag_recursion
 from whence.incremental.array_elements import Unnesting
 from whence.incremental.counting.counting import Counting
 from whence.incremental.maintainer import Maintainer

@@ -1,15 +1,20 @@
-"""What a relation looks like: columns and their values, key, and which of its rows live how long."""
+"""What a relation looks like: columns and their values, key, which of its rows live how long, defaults and comments."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from whence.errors import DataError, shown
 from whence.model.span import Located
 from whence.model.types import MisfitError, Type, Value
+
+_DEFAULT = "default."
+_COMMENT = "comment."
+COMMENT = "comment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +172,50 @@ def check_value(value: object, column: Column) -> Value:
             f"column {column.name!r} is {column.type}, and {shown(value)} does not fit: {misfit.reason}",
             hint=misfit.hint,
         ) from None
+
+
+def default_property(column: Column, value: Value) -> tuple[str, str]:
+    return f"{_DEFAULT}{column.name}", json.dumps(None if value is None else column.type.to_json(value))
+
+
+def comment_property(column: Column, text: str) -> tuple[str, str]:
+    return f"{_COMMENT}{column.name}", text
+
+
+def defaults(relation: Relation) -> Mapping[str, Value]:
+    """The values of columns that are left out, by name; columns without one are not there."""
+    types = {column.name: column.type for column in relation.columns}
+    found: dict[str, Value] = {}
+    for key, text in relation.properties:
+        name = key.removeprefix(_DEFAULT)
+        if key.startswith(_DEFAULT) and name in types:
+            value = json.loads(text)
+            found[name] = None if value is None else types[name].from_json(value)
+    return found
+
+
+def comments(relation: Relation) -> Mapping[str, str]:
+    """What was said of columns, by name."""
+    return {key.removeprefix(_COMMENT): text for key, text in relation.properties if key.startswith(_COMMENT)}
+
+
+def comment(relation: Relation) -> str:
+    """What was said of the table."""
+    return dict(relation.properties).get(COMMENT, "")
+
+
+def is_said_of_columns(key: str) -> bool:
+    """Whether a property is a default or a comment, and none that a user gives as a property."""
+    return key == COMMENT or key.startswith((_DEFAULT, _COMMENT))
+
+
+def renamed_properties(relation: Relation, renamed: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """The properties of a table whose columns have other names, by the old ones; what is not there is gone."""
+    found: list[tuple[str, str]] = []
+    for key, text in relation.properties:
+        prefix = next((each for each in (_DEFAULT, _COMMENT) if key.startswith(each)), None)
+        if prefix is None:
+            found.append((key, text))
+        elif key.removeprefix(prefix) in renamed:
+            found.append((prefix + renamed[key.removeprefix(prefix)], text))
+    return tuple(sorted(found))

@@ -15,10 +15,9 @@ from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import CountedDelta, Delta
 from whence.replica.keys import KeyedRows, has_partial_key, merged, stamped
-from whence.replica.knowledge import Dot, Item, Key, Knowledge, Length, Stamps, Told
+from whence.replica.knowledge import Dot, Item, Key, Knowledge, Length, Stamps, Told, Vectors, covers
 from whence.replica.presence import Derivation, Presence
 from whence.replica.rows import Id, RowText, id_of, space_of
-from whence.replica.vectors import Vectors, covers
 
 # By table, the rows that come and go.
 TableDeltas: TypeAlias = dict[str, dict[Row, int]]

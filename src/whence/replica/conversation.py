@@ -13,11 +13,10 @@ from hashlib import blake2b
 
 from whence.model.schema import Column
 from whence.replica.augmented import Augmented, TableDeltas
-from whence.replica.knowledge import Item, Key, Length
+from whence.replica.knowledge import Item, Key, Length, raise_to
 from whence.replica.membership import Membership, Peer
 from whence.replica.messages import Batch, Offered, RefusedMessageError, Request
 from whence.replica.rows import columns_of, difference, schema_of
-from whence.replica.vectors import raise_to
 
 BATCH_ITEMS = 20_000  # a few megabytes, and well under a second of work
 

@@ -7,12 +7,17 @@ neighbour, however long it stays away.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from whence.algebra.causal import is_present
 from whence.replica.presence import Derivation
 from whence.replica.rows import Id, id_of
+
+# A version vector: which updates of each site are known. An update is known with all that came before it.
+Vector: TypeAlias = dict[str, int]
+# By space.
+Vectors: TypeAlias = dict[str, Vector]
 
 
 class Dot(NamedTuple):
@@ -163,3 +168,14 @@ class Knowledge:
         self.places.pop(key, None)
         self.number += 1
         self.places[key] = Place(self.number, via)
+
+
+def covers(vector: Mapping[str, int] | None, dot: Dot) -> bool:
+    return vector is not None and vector.get(dot.site, 0) >= dot.number
+
+
+def raise_to(vector: Vector, other: Mapping[str, int]) -> None:
+    """Everything that the other one knows is known, in place."""
+    for site, number in other.items():
+        if vector.get(site, 0) < number:
+            vector[site] = number

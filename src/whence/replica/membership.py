@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from whence.replica.augmented import Augmented
-from whence.replica.knowledge import Dot, Key
+from whence.replica.knowledge import Dot, Key, Vectors, covers, raise_to
 from whence.replica.messages import Head, RefusedMessageError
 from whence.replica.rows import Id, space_of
-from whence.replica.vectors import Vectors, covers, raise_to
 
 # Collecting looks at all derivations once, so that it waits until there is something to gain.
 _WORTH = 16

@@ -15,9 +15,8 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from whence.errors import WhenceError
-from whence.replica.knowledge import Dot, Item, Length, Told
+from whence.replica.knowledge import Dot, Item, Length, Told, Vectors
 from whence.replica.rows import ID_BYTES, Id, Schema
-from whence.replica.vectors import Vectors
 
 MARK = b"whence-site"
 FORMAT_VERSION = 1

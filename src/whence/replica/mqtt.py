@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from whence.errors import WhenceError
-from whence.replica.checks import check_name
 from whence.replica.messages import MOST_BYTES, unpack
+from whence.replica.offers import check_name
 from whence.replica.site import Site
 
 logger = logging.getLogger("whence")

@@ -19,19 +19,16 @@ from whence.model.schema import Column, Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, Version
 from whence.replica.augmented import Augmented, TableDeltas
-from whence.replica.checks import check_name, check_shareable
 from whence.replica.conversation import Conversation, Follow
-from whence.replica.knowledge import Key
+from whence.replica.knowledge import Key, covers
 from whence.replica.links import Http, InProcess, Link, Traffic
 from whence.replica.membership import Membership
 from whence.replica.messages import Batch, Offered, Request, pack, unpack
-from whence.replica.offers import Offers
-from whence.replica.origins import Origin, base_facts
-from whence.replica.provenance import BaseRow, base_row, supports
+from whence.replica.offers import Offers, check_name, check_shareable
+from whence.replica.provenance import BaseRow, Origin, base_facts, base_row, supports
 from whence.replica.rows import RowText, difference, space_of
 from whence.replica.status import History, PeerStatus, Status
 from whence.replica.store import Store, site_name
-from whence.replica.vectors import covers
 from whence.session.definitions import Definitions
 from whence.session.session import Session
 from whence.sources.source import read_rows

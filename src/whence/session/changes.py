@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from whence.errors import DataError, Hint, NextStep, did_you_mean
+from whence.model.program import ChangeRows
 from whence.model.schema import Relation, check_value
 from whence.model.types import Row, Value
 from whence.session.draft import Draft, key_of
+from whence.session.lifetimes import Clock
 from whence.sources.keys import are_keys, as_collection, check_has_key, key_values, read_key, read_keys
 from whence.sources.rows import check_rows, listed, row_text
 from whence.sources.source import read_rows
@@ -145,3 +147,21 @@ def ignores_missing(missing: str) -> bool:
     if missing not in ("error", "ignore"):
         raise DataError(f'missing is "error" or "ignore", not {missing!r}')
     return missing == "ignore"
+
+
+class BulkInput(Protocol):
+    """Takes the answers of queries into tables as a whole; None for one whose rows have to be looked at one by one."""
+
+    def inserting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
+        """All rows come, with their copies."""
+
+    def removing(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
+        """All rows go, with all copies that the table has."""
+
+    def overwriting(self, rows: Mapping[Row, int], relation: Relation, clock: Clock) -> Draft | None:
+        """All rows come, and those that are there go if they are not among them."""
+
+    def changing(
+        self, rows: Mapping[Row, int], relation: Relation, statement: ChangeRows, clock: Clock
+    ) -> Draft | None:
+        """Rows take the place of others."""

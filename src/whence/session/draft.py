@@ -12,8 +12,16 @@ from typing import NamedTuple, TypeAlias
 
 from whence.columns.arrow import ArrowDelta, ArrowRows
 from whence.errors import DataError, Hint, NextStep
-from whence.incremental.columnar.whole import are_stored, can_come, can_go, rows_of
-from whence.incremental.keyed import KNOWN_RELATIONS, Key, KeyedDelta, key_positions
+from whence.incremental.keyed import (
+    KNOWN_RELATIONS,
+    Key,
+    KeyedDelta,
+    are_stored,
+    can_come,
+    can_go,
+    key_positions,
+    rows_of,
+)
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update

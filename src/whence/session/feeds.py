@@ -1,12 +1,18 @@
-"""The feed of changes as an Arrow table: column by column where a change is kept so."""
+"""What commits tell those who follow a database: the feed of changes as an Arrow table, callbacks, and totals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import logging
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
+from whence.interrupts import held, interruptible
 from whence.model.schema import Relation
-from whence.model.updates import CountedDelta
+from whence.model.updates import Commit, CountedDelta
 from whence.session.contents import changes_schema, changes_table
 from whence.session.journal import Entry, changes
 
@@ -15,6 +21,9 @@ if TYPE_CHECKING:
 
 # Changes of fewer rows are made into rows and back in less time.
 FEW_ROWS = 64
+Callback: TypeAlias = "Callable[[pa.Table], object]"
+
+logger = logging.getLogger("whence")
 
 
 def feed_table(relation: Relation, entries: Sequence[Entry]) -> pa.Table:
@@ -66,3 +75,94 @@ def _in_columns(relation: Relation, entry: Entry) -> pa.Table | None:
     stamps = [pa.scalar(entry.version, schema[-2].type), pa.scalar(entry.timestamp, schema[-1].type)]
     rows = found.arrays if is_whole else [array.take(places) for array in found.arrays]
     return pa.Table.from_arrays([*rows, kinds, *(pa.repeat(each, len(places)) for each in stamps)], schema=schema)
+
+
+class Subscription:
+    """A callback's place in the list, until it is cancelled."""
+
+    def __init__(self, relation: str, callback: Callback) -> None:
+        self.relation = relation
+        self.callback = callback
+        self.active = True
+
+    def cancel(self) -> None:
+        """No more calls."""
+        self.active = False
+
+
+class Subscriptions:
+    """Changes wait in a queue and are delivered outside of any commit, in the order of the commits.
+
+    `all` are those who listen, and `queue` is what they have not heard of yet. One thread delivers at a time, so that a
+    callback that changes the database itself does not get its own changes before others got what it reacted to.
+    """
+
+    def __init__(self) -> None:
+        self.all: list[Subscription] = []
+        self.queue: deque[tuple[Relation, Entry, list[Subscription]]] = deque()
+        self._delivering = threading.Lock()
+
+    def add(self, relation: str, callback: Callback) -> Subscription:
+        subscription = Subscription(relation, callback)
+        self.all = [other for other in self.all if other.active]
+        self.all.append(subscription)
+        return subscription
+
+    def cancel(self, relation: str) -> None:
+        """The relation is gone."""
+        for subscription in self.all:
+            if subscription.relation == relation:
+                subscription.cancel()
+
+    def post(self, relation: Relation, entry: Entry) -> None:
+        listening = [each for each in self.all if each.active and each.relation == relation.name]
+        if listening:
+            self.queue.append((relation, entry, listening))
+
+    def deliver(self) -> None:
+        if not self.queue:
+            return
+        # A thread that finds the lock taken leaves its changes to the one that has it, which looks again when done.
+        with held():
+            while self.queue and self._delivering.acquire(blocking=False):
+                try:
+                    while self.queue:
+                        self._call(*self.queue.popleft())
+                finally:
+                    self._delivering.release()
+
+    def _call(self, relation: Relation, entry: Entry, listening: list[Subscription]) -> None:
+        table = feed_table(relation, [entry])
+        for at, subscription in enumerate(listening):
+            if not subscription.active:
+                continue
+            try:
+                interruptible(partial(subscription.callback, table))
+            except Exception:
+                # The commit has happened and the other subscribers wait: what one of them raises must stop neither.
+                logger.exception("a subscriber of %r failed at version %d", relation.name, entry.version)
+            except BaseException:
+                # Those who have not heard of it yet do so after the next commit.
+                self.queue.appendleft((relation, entry, listening[at + 1 :]))
+                raise
+
+
+@dataclass(slots=True)
+class CommitTotals:
+    """What the commits of a process add up to: how many there were, the seconds that they took, and their metrics,
+    added up and those of the last.
+    """
+
+    commits: int = 0
+    seconds: float = 0.0
+    summed: defaultdict[str, int | float] = field(default_factory=lambda: defaultdict(int))
+    last: Mapping[str, int | float] = field(default_factory=dict)
+
+    def add(self, commit: Commit) -> Commit:
+        self.commits += 1
+        self.seconds += commit.elapsed
+        for name, value in commit.metrics.items():
+            if value:
+                self.summed[name] += value
+        self.last = commit.metrics
+        return commit

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from whence.errors import ParseError, UnsupportedError
 from whence.lang.sql.schemas import DEFAULT
-from whence.model.defaults import comment, comments, defaults
 from whence.model.program import CreateTable, Program
-from whence.model.schema import Relation, is_auxiliary, owner
+from whence.model.schema import Relation, comment, comments, defaults, is_auxiliary, owner
 from whence.session.definitions import Definitions
 
 if TYPE_CHECKING:

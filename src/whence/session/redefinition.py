@@ -12,14 +12,20 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from whence.errors import StateError
-from whence.model.defaults import default_property, renamed_properties
 from whence.model.program import AlteredColumn, AlterTable, Catalog, CreateTable, CreateView, Drop, Program
 from whence.model.rules import Atom, Literal, Negation, Rule
-from whence.model.schema import AUXILIARY_MARK, Relation, has_same_values, is_auxiliary, owner
+from whence.model.schema import (
+    AUXILIARY_MARK,
+    Relation,
+    default_property,
+    has_same_values,
+    is_auxiliary,
+    owner,
+    renamed_properties,
+)
 from whence.model.span import Span
 from whence.model.terms import Wildcard
-from whence.session.altered_tables import altered_rule, check_alterable, composed
-from whence.session.column_types import followed_types
+from whence.session.altered_tables import altered_rule, check_alterable, composed, followed_types
 from whence.session.definitions import Definitions
 from whence.session.derivation_tables import RULE, with_derivations
 

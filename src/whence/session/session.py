@@ -18,16 +18,14 @@ from whence.model.types import Row, Type
 from whence.model.updates import Commit, Delta, Update, Version, totals
 from whence.rewriting.adaptation import Adaptation
 from whence.session.adaptation_planner import AdaptationPlanner
-from whence.session.bulk_input import BulkInput
-from whence.session.changes import Change, Delete
-from whence.session.commit_totals import CommitTotals
+from whence.session.changes import BulkInput, Change, Delete
 from whence.session.constraints import check_constraints
 from whence.session.definitions import Definitions, renewed
 from whence.session.draft import Draft
+from whence.session.feeds import CommitTotals, Subscriptions
 from whence.session.functions import with_function
 from whence.session.journal import EngineChanges, Entry, Journal, Made, MemoryJournal, Record, ReversibleChanges, State
 from whence.session.lifetimes import LONG_AGO, Clock, Lifetimes, Tick, wall_clock
-from whence.session.subscriptions import Subscriptions
 from whence.session.tables import Tables
 
 logger = logging.getLogger("whence")

@@ -27,11 +27,11 @@ from whence.model.program import (
     Statement,
 )
 from whence.model.updates import Commit
+from whence.session.altered_tables import redefined_draft
 from whence.session.answers import answer, changing, inserting, overwriting, removing
 from whence.session.changes import Insert
 from whence.session.draft import Draft
 from whence.session.redefinition import Redefinition
-from whence.session.redefinition_draft import redefined_draft
 from whence.session.session import Session
 from whence.sources.folders import file_source
 from whence.sources.source import notices_of, read_rows, read_source, table_source

@@ -8,9 +8,8 @@ from decimal import Decimal
 from pathlib import Path
 
 from whence.errors import DataError, EvaluationError, did_you_mean, shown
-from whence.model.defaults import defaults
 from whence.model.file_options import FileOptions
-from whence.model.schema import Column, Relation
+from whence.model.schema import Column, Relation, defaults
 from whence.model.types import STRING, ArrayType, DecimalType, Value
 from whence.model.types.base import converter
 from whence.sources.text_files import file_text

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from whence.errors import DataError, did_you_mean, shortened, shown
 from whence.functions.widening import is_integer
-from whence.model.defaults import defaults
-from whence.model.schema import Column, Relation, column_reader, reader
+from whence.model.schema import Column, Relation, column_reader, defaults, reader
 from whence.model.types import Row, Value
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from whence.errors import DataError
 from whence.model.program import ChangeRows
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.session.answers import ONE_MATCH
 from whence.session.contents import size
 from whence.session.lifetimes import Clock
-from whence.session.row_changes import ONE_MATCH
 from whence.sources.rows import listed, row_text
 from whence.sources.source import read_rows
 from whence.spark.bulk_load import TAKEN_AS_ROWS, BulkChecks, BulkDraft, joined, rows_tell_all, with_present

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 from py4j.protocol import Py4JJavaError
 
+from whence.algebra.deltas import first_to_merge
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta, summed
 from whence.engines.spark.registry import (
@@ -26,7 +27,6 @@ from whence.engines.spark.registry import (
 )
 from whence.engines.spark.state import CountedRows, TieredRows, is_large_overlay
 from whence.errors import StateError
-from whence.incremental.tiers import first_to_merge
 from whence.interrupts import interruptible
 from whence.model.schema import Relation
 from whence.model.types import Row

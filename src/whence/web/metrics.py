@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from whence.database.database import Database
 from whence.database.overview import Overview
-from whence.session.commit_totals import CommitTotals
+from whence.session.feeds import CommitTotals
 from whence.web.requests import Workers
 
 # What commits add up to, in words. Other metrics of an engine are those of the last commit.

@@ -12,8 +12,7 @@ from whence.database.database import Database
 from whence.database.overview import MOST_ROWS, Glance
 from whence.web.cells import Cells, RequestLimits, shortened
 from whence.web.feed import Events, PageFeed
-from whence.web.requests import RefusedRequestError, Workers
-from whence.web.values import read_values
+from whence.web.requests import RefusedRequestError, Workers, read_values
 
 # A page of rows unless the page asks for more.
 _PAGE = 100

@@ -24,8 +24,7 @@ from whence.model.updates import Delta, totals
 from whence.session.query import PreparedQuery
 from whence.web.cells import Cells, RequestLimits, shortened
 from whence.web.query_process import QueryProcesses
-from whence.web.requests import RefusedRequestError, Workers
-from whence.web.values import read_row, read_values
+from whence.web.requests import RefusedRequestError, Workers, read_row, read_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,8 @@
-"""Requests: what each may take, the threads that answer them, and the refusal of what cannot be answered."""
+"""Requests: values in them, what each may take, the threads that answer, and the refusal of what cannot be answered."""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import wraps
@@ -11,16 +12,78 @@ import anyio
 import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 
 from whence.deadline import time_limit
-from whence.errors import InternalError, NextStep, OutOfTimeError, StateError, UnknownNameError, WhenceError
+from whence.errors import (
+    DataError,
+    EvaluationError,
+    InternalError,
+    NextStep,
+    OutOfTimeError,
+    StateError,
+    UnknownNameError,
+    WhenceError,
+    did_you_mean,
+)
+from whence.model.schema import Column, Relation
+from whence.model.types import STRING
+from whence.model.types.base import castable, converter
+from whence.sources.rows import listed
 from whence.web.cells import RequestLimits
-from whence.web.values import JsonAnswer, written
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def read_values(given: Mapping[str, object], relation: Relation) -> dict[str, object]:
+    """Values by column, with what was typed as text read as its column has it."""
+    columns = {column.name.lower(): column for column in relation.columns}
+    values: dict[str, object] = {}
+    for name, value in given.items():
+        column = columns.get(name.lower())
+        if column is None:
+            raise UnknownNameError(
+                f"{relation.name!r} has no column {name!r}",
+                hint=did_you_mean(name, relation.column_names) or f"it has {listed(relation.column_names)}",
+            )
+        values[column.name] = _read(value, column)
+    return values
+
+
+def read_row(given: Sequence[object] | Mapping[str, object], relation: Relation) -> tuple[object, ...]:
+    """A row in the order of the columns. A column that is not mentioned is None."""
+    if isinstance(given, Mapping):
+        values = read_values(given, relation)
+        return tuple([values.get(name) for name in relation.column_names])
+    if len(given) != relation.arity:
+        raise DataError(
+            f"{relation.name!r} has {listed(relation.column_names)}, and the row has "
+            f"{len(given)} value{'' if len(given) == 1 else 's'}"
+        )
+    return tuple([_read(value, column) for value, column in zip(given, relation.columns, strict=True)])
+
+
+def _read(value: object, column: Column) -> object:
+    if isinstance(value, list):
+        return tuple(value)
+    if not isinstance(value, str) or column.type == STRING or not castable(STRING, column.type):
+        return value
+    try:
+        return converter(STRING, column.type)(value)
+    except EvaluationError as error:
+        raise DataError(f"{error.message}, for column {column.name!r}") from None
+
+
+def written(content: object) -> bytes:
+    """In ASCII, so that a string with half a character in it cannot break the answer."""
+    return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
+
+
+class JsonAnswer(JSONResponse):
+    def render(self, content: object) -> bytes:
+        return written(content)
 
 
 class Workers:

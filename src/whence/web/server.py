@@ -16,17 +16,15 @@ from starlette.types import Scope
 
 from whence.database.database import Database
 from whence.errors import UnsupportedError
-from whence.web.background_server import BackgroundServer, listen
+from whence.web.background_server import BackgroundServer, bounded_protocol, listen
 from whence.web.cells import DEFAULT_LIMITS, RequestLimits
-from whence.web.connection import bounded_protocol
 from whence.web.feed import PageFeed
 from whence.web.guard import SHORTEST_TOKEN, RequestGuard
 from whence.web.metrics import metrics_routes
 from whence.web.overview import overview_routes
 from whence.web.query_process import QueryProcesses
 from whence.web.questions import question_routes
-from whence.web.requests import Workers, tell_problems
-from whence.web.values import JsonAnswer
+from whence.web.requests import JsonAnswer, Workers, tell_problems
 
 STATIC = Path(__file__).parent / "static"
 # The names of this machine as seen from itself.

@@ -13,9 +13,9 @@ import pytest
 
 import whence
 from tests.engines.spark.storage_model import COLUMNS, arrow, check, commit, contents, rewrite, timestamp, without_spark
+from whence.algebra.deltas import first_to_merge
 from whence.engines.spark.types import rows_from_arrow, rows_to_arrow
 from whence.errors import InternalError, StateError
-from whence.incremental.tiers import first_to_merge
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, BOOLEAN, DATE, DOUBLE, INT, STRING, TIMESTAMP, ArrayType, DecimalType, Row
 from whence.model.updates import Version

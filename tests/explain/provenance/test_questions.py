@@ -132,7 +132,7 @@ def test_a_sampled_probability_says_how_far_off_it_may_be(monkeypatch: pytest.Mo
     with reach(LINEAR, grid(3)) as db:
         exact = db.probability("reach", (0, 8), {"link": 0.5})
         for limit in ("_FEW_NODES", "_MOST_NODES"):
-            monkeypatch.setattr(f"whence.explain.provenance.row_diagram.{limit}", 1)
+            monkeypatch.setattr(f"whence.explain.provenance.probability.{limit}", 1)
         monkeypatch.setattr("whence.explain.provenance.probability._SAMPLES", 3_000)
         sampled = db.probability("reach", (0, 8), {"link": 0.5})
         assert exact.exact and not sampled.exact

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import NoReturn
 
 from whence.documents.xpath.syntax import ANY_NAME, And, Axis, Comparison, Expression, Kind, Or, PathExpression, Step
-from whence.documents.xpath.tokens import Token, tokens
 from whence.errors import ParseError, UnsupportedError
 from whence.model.span import SourceText, Span
 
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    | (?P<text>"[^"]*"|'[^']*')
+    | (?P<number>\d+(?:\.\d*)?|\.\d+)
+    | (?P<sign>//|::|\.\.|!=|<=|>=|[/\[\]()@.*=<>|,+$-])
+    | (?P<name>[^\W\d][\w.-]*(?::[^\W\d][\w.-]*)?)""",
+    re.VERBOSE,
+)
 _COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
 _TURNED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _NOT_MONOTONE = "what holds now could cease to hold when more arrives, so there would be no verdict"
@@ -21,6 +30,35 @@ _FUNCTIONS = {
 _AXES = {"child": "child", "descendant": "descendant", "attribute": "child"}
 # More within each other are a mistake or an attack.
 MOST_NESTED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`kind` is "text", "number", "sign", "name", or "end" after the last."""
+
+    kind: str
+    word: str
+    span: Span
+
+
+def tokens(source: SourceText) -> list[Token]:
+    text, at = source.text, 0
+    found: list[Token] = []
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            quote = text[at] in "\"'"
+            raise ParseError(
+                "a text has no end" if quote else f"{text[at]!r} means nothing in XPath",
+                span=Span(source, at, at + 1),
+                hint="close it with the same quote" if quote else None,
+            )
+        kind = str(match.lastgroup)
+        if kind != "space":
+            found.append(Token(kind, match[0], Span(source, at, match.end())))
+        at = match.end()
+    found.append(Token("end", "", Span(source, len(text), len(text))))
+    return found
 
 
 def parse_query(text: str, name: str = "<xpath>") -> PathExpression:

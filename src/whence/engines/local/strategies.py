@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whence.analysis.components import Component
-from whence.analysis.levels import is_bag_recursion
-from whence.analysis.limits import RecursionLimits
+from whence.analysis.limits import RecursionLimits, is_bag_recursion
 from whence.columns import NotInColumnsError
 from whence.engines.local.evidence import ProofForest
 from whence.errors import UnsupportedError

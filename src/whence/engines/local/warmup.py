@@ -17,7 +17,7 @@ from whence.columns.arrow import ArrowRows
 from whence.columns.kernel_cache import are_compiled, cache_folder, note_compiled
 from whence.engines.local.compilation import COLUMNS, FOREST, alone, use_at_once
 from whence.engines.local.engine import ROWS_IN_COLUMNS, LocalEngine
-from whence.incremental.columnar.whole import KnowsWholeRows
+from whence.incremental.keyed import KnowsWholeRows
 from whence.lang.datalog.parse import parse_datalog
 from whence.model.types import Row
 from whence.model.updates import Update, totals

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from whence.analysis.order import Absent, Define, Match, Step, Test, binds, needs
-from whence.analysis.scope import Binding, Computed, Conversion, Environment, Scope, conversion
-from whence.analysis.typed_rules import TypedRule
+from whence.analysis.typed_rules import Binding, Computed, Conversion, Environment, Scope, TypedRule, conversion
 from whence.analysis.typing import condition_term
 from whence.model.rules import Atom
 from whence.model.terms import Term, Variable, Wildcard, variables

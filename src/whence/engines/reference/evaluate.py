@@ -11,8 +11,15 @@ from types import MappingProxyType
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.analysis.levels import MAX_LEVELS, is_bag_recursion, too_many_levels
-from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits, makes_values, too_deep
+from whence.analysis.limits import (
+    DEFAULT_LIMITS,
+    MAX_LEVELS,
+    RecursionLimits,
+    is_bag_recursion,
+    makes_values,
+    too_deep,
+    too_many_levels,
+)
 from whence.analysis.typed_rules import typed_rule
 from whence.engines.reference.array_elements import unnested
 from whence.engines.reference.body import EMPTY, Table

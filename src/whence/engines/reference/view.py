@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from whence.analysis.limits import too_large, too_much_work
-from whence.analysis.scope import Binding, Computed, Scope, conversion
-from whence.analysis.typed_rules import TypedRule
+from whence.analysis.typed_rules import Binding, Computed, Scope, TypedRule, conversion
 from whence.engines.reference.body import Body, Table, Tally
 from whence.functions.aggregates import aggregate_type, count_rows, fold
 from whence.functions.types import common_type

@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.algebra.deltas import added
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
-from whence.analysis.levels import is_bag_recursion
-from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
+from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits, is_bag_recursion
 from whence.engines.engine import Capabilities
 from whence.engines.program_difference import difference as program_difference
 from whence.engines.spark.array_elements import UnnestingPlan

@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame
 
 from whence.algebra.deltas import added, delta_between
 from whence.analysis.components import Component
-from whence.analysis.levels import MAX_LEVELS, too_many_levels
-from whence.analysis.limits import RecursionLimits
+from whence.analysis.limits import MAX_LEVELS, RecursionLimits, too_many_levels
 from whence.analysis.typed_rules import TypedRule
 from whence.engines.spark.components import DerivedFrames, Effects, SparkComponent
 from whence.engines.spark.registry import ChangedState, Registry, readable

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 from pyspark.sql import DataFrame, SparkSession
 
+from whence.algebra.deltas import first_to_merge
 from whence.engines.spark.decoded_segment import Heap, Points, Reachable, decoded_table, heaps_of
 from whence.engines.spark.fetch import page_question, read_resting, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
@@ -21,7 +22,6 @@ from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportP
 from whence.engines.spark.state import AnnotatedRows, CountedRows, Present, TieredRows
 from whence.engines.spark.supported import Supported
 from whence.engines.spark.types import arrow_frame, column_names
-from whence.incremental.tiers import first_to_merge
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
 from whence.model.updates import Delta

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import EllipsisType
 from typing import TypeAlias
 
-from whence.analysis.scope import Computed, Conversion, Scope, conversion
+from whence.analysis.typed_rules import Computed, Conversion, Scope, conversion
 from whence.errors import EvaluationError
 from whence.explain.proofs.text import Pattern
 from whence.model.rules import Atom

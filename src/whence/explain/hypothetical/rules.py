@@ -9,8 +9,7 @@ from functools import partial
 from typing import NamedTuple
 
 from whence.analysis.order import Absent, Define, Match, Step, Test, needs
-from whence.analysis.scope import Computed, Scope
-from whence.analysis.typed_rules import typed_rule
+from whence.analysis.typed_rules import Computed, Scope, typed_rule
 from whence.analysis.typing import condition_term
 from whence.errors import EvaluationError
 from whence.explain.hypothetical.atoms import AtomCells, Environment, Lookup, lookup, only

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from whence.analysis.components import owing_bags
 from whence.analysis.order import Define
-from whence.analysis.scope import Computed, Conversion, Scope, conversion
-from whence.analysis.typed_rules import TypedRule, typed_rule
+from whence.analysis.typed_rules import Computed, Conversion, Scope, TypedRule, conversion, typed_rule
 from whence.engines.engine import Contents, Derivation, Evidence
 from whence.explain.proofs.reasons import Fact, facts_of, positive
 from whence.explain.proofs.text import Pattern, is_made, words_of

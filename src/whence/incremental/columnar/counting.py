@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from whence.analysis.components import Component
 from whence.analysis.typed_rules import TypedRule
 from whence.columns.delta import ColumnDelta
-from whence.columns.encoding import Encodings
+from whence.columns.encoding import INTEGER, Array, Encodings
 from whence.columns.rows import TableRows
 from whence.columns.table import ColumnTable
 from whence.incremental.columnar.pipeline import ONE, ReadsAfter, VectorPlan, VectorTerms
 from whence.incremental.columnar.store import ColumnStore, ViewStore
-from whence.incremental.columnar.table_copy import table_copy
 from whence.incremental.columnar.views import ColumnGroups, ColumnTally, ColumnView, Take, head_terms
 from whence.incremental.maintainer import Maintainer
 from whence.incremental.plan import relation_of
@@ -30,6 +30,7 @@ from whence.incremental.store import Store, StoreStatistics
 from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
+from whence.model.terms import Constant, Variable
 from whence.model.types import Row
 from whence.model.updates import Delta
 from whence.planning.join_order import by_distance
@@ -194,7 +195,7 @@ class ColumnCounting(Maintainer):
         self, rules: Sequence[TypedRule], stores: Mapping[str, ColumnStore], is_after: Callable[[str], bool]
     ) -> ColumnDelta | None:
         table = self.view.table
-        copy = table_copy(rules, stores, table) if self.is_counted else None
+        copy = _table_copy(rules, stores, table) if self.is_counted else None
         if copy is None:
             return None
         source = stores[copy.relation].table
@@ -255,3 +256,52 @@ class ColumnCounting(Maintainer):
         if relation != self._name:
             raise KeyError(relation)
         return TableRows(self.view.table)
+
+
+class _TableCopy(NamedTuple):
+    """A view that is another relation with its columns in another order, or with constants beside them.
+
+        s'(x, y, 7) :- s(y, x).
+
+    Different rows stay different, so that nothing has to be looked up to add them up. `terms` has for every column
+    which one of the relation it is, or the number that all rows hold.
+    """
+
+    relation: str
+    terms: tuple[int | Array, ...]
+    times: int
+
+
+def _table_copy(rules: Sequence[TypedRule], stores: Mapping[str, ColumnStore], table: ColumnTable) -> _TableCopy | None:
+    """What an empty table becomes by these rules, if it becomes a copy."""
+    if len(rules) != 1 or table.size:
+        return None
+    rule = rules[0].rule
+    if len(rule.body) != 1 or (table.is_set and rule.sign < 0):
+        return None
+    (atom,) = rule.body
+    names = _variables(atom) if isinstance(atom, Atom) else None
+    if names is None or not isinstance(atom, Atom):
+        return None
+    source = stores[atom.relation].table
+    terms: list[int | Array] = []
+    for at, term in enumerate(rule.head.terms):
+        column = rules[0].relations[rule.head.relation].columns[at]
+        if isinstance(term, Variable):
+            place = names.index(term.name)
+            if table.encodings[at] != source.encodings[place]:
+                return None
+            terms.append(place)
+        elif isinstance(term, Constant) and term.type == column.type:
+            terms.append(table.encodings[at].encode([term.value]).view(INTEGER)[0])
+        else:
+            return None
+    if not set(range(len(names))).issubset(each for each in terms if isinstance(each, int)):
+        return None
+    return _TableCopy(atom.relation, tuple(terms), rule.sign)
+
+
+def _variables(atom: Atom) -> list[str] | None:
+    """Of an atom that has a different one in every place."""
+    names = [term.name for term in atom.terms if isinstance(term, Variable)]
+    return names if len(set(names)) == len(atom.terms) else None

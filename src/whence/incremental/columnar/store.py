@@ -25,8 +25,7 @@ from whence.columns.rows import (
     rows_of,
 )
 from whence.columns.table import ColumnTable, Matches
-from whence.incremental.columnar.whole import KnowsKeys
-from whence.incremental.keyed import Key, KeyedDelta, key_positions
+from whence.incremental.keyed import Key, KeyedDelta, KnowsKeys, key_positions
 from whence.incremental.store import Holder, Store
 from whence.model.schema import Relation
 from whence.model.types import Row

@@ -15,8 +15,7 @@ from types import MappingProxyType
 
 from whence.algebra.deltas import add_to
 from whence.analysis.components import Component
-from whence.analysis.levels import MAX_LEVELS, too_many_levels
-from whence.analysis.limits import RecursionLimits, too_large
+from whence.analysis.limits import MAX_LEVELS, RecursionLimits, too_large, too_many_levels
 from whence.incremental.counting.counting import RuleDeltas, Tally
 from whence.incremental.store import Store
 from whence.model.program import Functions

@@ -15,7 +15,7 @@ from whence.functions.windows import has_frame
 from whence.incremental.store import ProbedRelation
 from whence.incremental.windows.folds import Argument, constant, frame_fold
 from whence.incremental.windows.frames import Framed
-from whence.incremental.windows.ordered_rows import Entry, OrderedRows
+from whence.incremental.windows.ordered_rows import Entry, OrderedRows, RowOrder
 from whence.incremental.windows.partition_change import Interval, PartitionChange, united, within
 from whence.incremental.windows.places import (
     CumulativeDistribution,
@@ -29,7 +29,6 @@ from whence.incremental.windows.places import (
     Tile,
     WindowFunction,
 )
-from whence.incremental.windows.sort_keys import RowOrder
 from whence.model.program import Functions
 from whence.model.rules import Rule
 from whence.model.schema import Relation

@@ -1,4 +1,4 @@
-"""Body aggregates and negated groups become relations of their own, named after the view they serve.
+"""Body aggregates, negated groups and ranges become relations of their own, named after the view they serve.
 
     busy(x, n) :- node(x), n = count : { link(x, _) }.
 
@@ -12,66 +12,33 @@ body does not bind it itself, a relation of its values does.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
 
 from whence.errors import ParseError, UnsafeRuleError, UnsupportedError
 from whence.lang.datalog.literals import EXPANSION_LIMIT
-from whence.lang.datalog.ranges import range_rules
-from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms, literal_variables
+from whence.lang.datalog.pieces import (
+    Alternatives,
+    BodyAggregate,
+    NegatedGroup,
+    OpenedAtom,
+    Piece,
+    Pieces,
+    RangePiece,
+    binders,
+    bound_by,
+    variables_of,
+)
+from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import AUXILIARY_MARK, owner
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard, variables
 from whence.model.types import BIGINT, INT
 
-
-@dataclass(frozen=True, slots=True)
-class BodyAggregate:
-    """`result = function argument : { alternatives }`."""
-
-    result: Variable
-    function: str
-    argument: Term | None
-    alternatives: Alternatives
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class NegatedGroup:
-    """`!(a(x, y), b(y))`."""
-
-    alternatives: Alternatives
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class RangePiece:
-    """`result = range(start, end, step)`, for each of the values in turn."""
-
-    result: Variable
-    start: Term
-    end: Term
-    step: Term
-    span: Span = field(compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedAtom:
-    """An atom with what holds of the fields of its records: a relation of their values, to be joined with by those."""
-
-    terms: tuple[Variable, ...]
-    pieces: Pieces
-    span: Span = field(compare=False)
-
-
-Piece: TypeAlias = Literal | BodyAggregate | NegatedGroup | RangePiece | OpenedAtom
-Pieces: TypeAlias = tuple[Piece, ...]
-# What `;` separates.
-Alternatives: TypeAlias = tuple[Pieces, ...]
-
 # What is 0 for no rows at all; the other aggregates have no value then.
 _ZERO = {"count": Constant(0, BIGINT), "sum": Constant(0, INT)}
+
+# Between the coarse numbers of a range.
+STRIDE = 100
 
 
 class Auxiliaries:
@@ -126,7 +93,7 @@ class Auxiliaries:
                 bounds = self._define(view, "bounds", terms, (values,), piece.span)
                 if bounds.relation not in self._ranges:
                     name = self._ranges[bounds.relation] = self._name(view, "range")
-                    self._rules += range_rules(name, self._name(view, "coarse"), bounds.relation, piece.span)
+                    self._rules += _range_rules(name, self._name(view, "coarse"), bounds.relation, piece.span)
                 atom = Atom(self._ranges[bounds.relation], (*terms, Wildcard(), piece.result), span=piece.span)
                 pieces = (*pieces[:at], atom, *pieces[at + 1 :])
         return pieces
@@ -275,66 +242,44 @@ def _unique(names: Iterable[Variable]) -> list[Variable]:
     return list(found.values())
 
 
-def variables_of(pieces: Iterable[Piece]) -> Iterator[Variable]:
-    """Every variable that is written in the pieces, in order, with repetitions."""
-    for piece in pieces:
-        match piece:
-            case BodyAggregate(result=result, argument=argument, alternatives=alternatives):
-                yield result
-                if argument is not None:
-                    yield from variables(argument)
-                yield from (each for alternative in alternatives for each in variables_of(alternative))
-            case NegatedGroup(alternatives=alternatives):
-                yield from (each for alternative in alternatives for each in variables_of(alternative))
-            case OpenedAtom(terms=terms):
-                yield from terms
-            case RangePiece():
-                yield piece.result
-                yield from (each for term in (piece.start, piece.end, piece.step) for each in variables(term))
-            case _:
-                yield from literal_variables(piece)
+def _range_rules(name: str, coarse: str, bounds: str, span: Span) -> list[Rule]:
+    """The rules of `name`, whose last column has the values, for the start, end and step of every row of `bounds`.
 
+        r(a, b, s, c, c) :- coarse(a, b, s, c).
+        r(a, b, s, c, x + s) :- r(a, b, s, c, x), x + s before b, |x + s - c| < |STRIDE * s|.
 
-def bound_by(pieces: Iterable[Piece]) -> set[str]:
-    """The variables that positive atoms, aggregates and equations give a value to."""
-    pieces = tuple(pieces)
-    bound = {name for piece in pieces if isinstance(piece, Atom) for name in _gives(piece)}
-    bound |= {piece.result.name for piece in pieces if isinstance(piece, BodyAggregate | RangePiece)}
-    bound |= {term.name for piece in pieces if isinstance(piece, OpenedAtom) for term in piece.terms}
-    equations = [piece for piece in pieces if isinstance(piece, Comparison) and piece.op == "="]
-    growing = True
-    while growing:
-        before = len(bound)
-        for equation in equations:
-            for side, other in ((equation.left, equation.right), (equation.right, equation.left)):
-                if isinstance(side, Variable) and all(each.name in bound for each in variables(other)):
-                    bound.add(side.name)
-        growing = len(bound) > before
-    return bound
+    The coarse numbers come first, each STRIDE steps from the one before: a recursion takes a round for every number
+    that comes after another, and there are not as many rounds as a range may have numbers.
+    """
+    start, end, step = (Variable(each, span=span) for each in ("start", "end", "step"))
+    base, value = Variable("base", span=span), Variable("value", span=span)
+    given = (start, end, step)
 
+    def call(function: str, *arguments: Term) -> Call:
+        return Call(function, arguments, span=span)
 
-def binders(pieces: Iterable[Piece], wanted: Iterable[str]) -> Pieces:
-    """The atoms and equations that give the wanted variables their values, in their order."""
-    literals = [p for p in pieces if isinstance(p, Atom) or (isinstance(p, Comparison) and p.op == "=")]
-    needed = set(wanted)
-    chosen: set[int] = set()
-    growing = True
-    while growing:
-        growing = False
-        for index, literal in enumerate(literals):
-            if index not in chosen and needed & _gives(literal):
-                chosen.add(index)
-                needed |= {each.name for each in _takes(literal)}
-                growing = True
-    return tuple(literals[index] for index in sorted(chosen))
+    def number(value: int) -> Constant:
+        return Constant(value, INT, span=span)
 
+    def inside(term: Term) -> Condition:
+        up = call("and", call(">", step, number(0)), call("<", term, end))
+        down = call("and", call("<", step, number(0)), call(">", term, end))
+        return Condition(call("or", up, down), span=span)
 
-def _gives(literal: Atom | Comparison) -> set[str]:
-    return {term.name for term in literal_terms(literal) if isinstance(term, Variable)}
+    def rule(relation: str, terms: tuple[Term, ...], *body: Atom | Condition | Comparison) -> Rule:
+        return Rule(Atom(relation, (*given, *terms), span=span), body, span=span)
 
+    def atom(relation: str, *terms: Term) -> Atom:
+        return Atom(relation, (*given, *terms), span=span)
 
-def _takes(literal: Atom | Comparison) -> Iterator[Variable]:
-    """What has to have a value before the literal gives one: an equation's other side, an atom's compound terms."""
-    for term in literal_terms(literal):
-        if isinstance(literal, Comparison) or not isinstance(term, Variable):
-            yield from variables(term)
+    stride = call("*", step, number(STRIDE))
+    far, near = call("+", value, stride), call("+", value, step)
+    short = Comparison("<", call("abs", call("-", near, base)), call("abs", stride), span=span)
+    # With 0 * step, what starts with a whole number and goes on by a fraction is of one type.
+    first = call("+", start, call("*", step, number(0)))
+    return [
+        rule(coarse, (first,), atom(bounds), inside(start)),
+        rule(coarse, (far,), atom(coarse, value), inside(far)),
+        rule(name, (base, base), atom(coarse, base)),
+        rule(name, (base, near), atom(name, base, value), inside(near), short),
+    ]

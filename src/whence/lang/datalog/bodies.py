@@ -11,9 +11,9 @@ from lark import Token
 from whence.errors import ParseError
 from whence.functions.builtin import BUILTINS
 from whence.lang.datalog import syntax
-from whence.lang.datalog.auxiliary import Alternatives, NegatedGroup, Piece, Pieces
 from whence.lang.datalog.functions import INTRINSICS, REFUSED
 from whence.lang.datalog.literals import EXPANSION_LIMIT, Places, check_depth, deeper, is_quoted
+from whence.lang.datalog.pieces import Alternatives, NegatedGroup, Piece, Pieces
 from whence.lang.datalog.schema import Types
 from whence.lang.datalog.syntax import Formula, Node
 from whence.lang.datalog.terms import TermBuilder

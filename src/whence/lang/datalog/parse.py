@@ -13,18 +13,18 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedInput
 
 from whence.lang.datalog import syntax
-from whence.lang.datalog.adjustments import with_souffle_words
-from whence.lang.datalog.auxiliary import Alternatives, Auxiliaries
+from whence.lang.datalog.auxiliary import Auxiliaries
 from whence.lang.datalog.bodies import Bodies
 from whence.lang.datalog.components import without_components
 from whence.lang.datalog.literals import Places, check_characters
 from whence.lang.datalog.mistakes import mistake, refusal
+from whence.lang.datalog.pieces import Alternatives, with_witnesses
+from whence.lang.datalog.qualifiers import with_souffle_words
 from whence.lang.datalog.record_types import branch_types
 from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.subsumption import dominance_clauses
 from whence.lang.datalog.syntax import Formula, Node, first, last
-from whence.lang.datalog.witnesses import with_witnesses
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation

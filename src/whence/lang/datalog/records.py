@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from whence.errors import ArityError, UnknownNameError, did_you_mean
-from whence.lang.datalog.auxiliary import (
+from whence.lang.datalog.pieces import (
     Alternatives,
     BodyAggregate,
     NegatedGroup,

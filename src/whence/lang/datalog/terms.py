@@ -8,9 +8,9 @@ from lark import Token
 
 from whence.errors import ParseError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.lang.datalog import literals, syntax
-from whence.lang.datalog.auxiliary import Alternatives, BodyAggregate, RangePiece
 from whence.lang.datalog.functions import ARITHMETIC, CONNECTIVES, Minus, Operator, arrange, intrinsic
 from whence.lang.datalog.literals import Places, check_depth, deeper
+from whence.lang.datalog.pieces import Alternatives, BodyAggregate, RangePiece
 from whence.lang.datalog.records import BRACKETS, BRANCH, NIL
 from whence.lang.datalog.schema import BUILT_IN, Types
 from whence.lang.datalog.syntax import Formula, Node

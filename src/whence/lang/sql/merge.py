@@ -21,9 +21,8 @@ from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.targets import check_left_out, default_node, is_default, target_table
 from whence.lang.sql.views import lower_query, start
-from whence.model.defaults import defaults
 from whence.model.program import ChangeRows, RowAction
-from whence.model.schema import Column, Relation
+from whence.model.schema import Column, Relation, defaults
 from whence.model.span import SourceText, Span
 
 # What each kind of WHEN is about, as messages call it.

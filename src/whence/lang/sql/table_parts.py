@@ -13,9 +13,8 @@ from whence.lang.sql.constraints import Constraint, constraint_of, constraint_pr
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
 from whence.lang.sql.views import start
-from whence.model.defaults import COMMENT, comment_property, default_property
 from whence.model.program import CreateTable
-from whence.model.schema import Column
+from whence.model.schema import COMMENT, Column, comment_property, default_property
 from whence.model.span import SourceText
 
 

@@ -10,8 +10,7 @@ from whence.errors import DataError, UnknownNameError, UnsupportedError, did_you
 from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.known import KnownRelations
 from whence.lang.sql.positions import span_of
-from whence.model.defaults import defaults
-from whence.model.schema import Column, Relation
+from whence.model.schema import Column, Relation, defaults
 from whence.model.span import SourceText, Span
 
 

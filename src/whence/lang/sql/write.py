@@ -13,7 +13,6 @@ from whence.functions.types import common_type
 from whence.lang.sql.finish import is_recursive
 from whence.lang.sql.write_constraints import constraints_sql
 from whence.lang.sql.write_terms import name_sql, term_sql
-from whence.model.defaults import comment, comments, defaults, is_said_of_columns
 from whence.model.program import (
     AlterTable,
     Catalog,
@@ -31,7 +30,16 @@ from whence.model.program import (
     Statement,
 )
 from whence.model.rules import Atom, Comparison, Condition, Negation, Rule
-from whence.model.schema import AUXILIARY_MARK, Column, Relation, duration_text
+from whence.model.schema import (
+    AUXILIARY_MARK,
+    Column,
+    Relation,
+    comment,
+    comments,
+    defaults,
+    duration_text,
+    is_said_of_columns,
+)
 from whence.model.terms import Aggregate, Call, Term, Variable, Wildcard
 from whence.model.terms import variables as variables_of
 from whence.model.types import STRING, Type

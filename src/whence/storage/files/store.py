@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from whence.algebra.deltas import first_to_merge
 from whence.errors import StateError, WhenceError
-from whence.incremental.tiers import first_to_merge
 from whence.model.schema import Column
 from whence.model.updates import Version
 from whence.session.definitions import Definitions

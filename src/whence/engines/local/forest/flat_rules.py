@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from whence.analysis.order import Define
-from whence.analysis.scope import Scope
-from whence.analysis.typed_rules import TypedRule
+from whence.analysis.typed_rules import Scope, TypedRule
 from whence.analysis.typing import condition_term
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.cost_terms import CostGuard, CostTerms

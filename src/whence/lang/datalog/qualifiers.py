@@ -1,7 +1,8 @@
 """Words of Soufflé's that change a program, or only how Soufflé runs it.
 
-`eqrel` adds the rules of an equivalence, and `.input` of a relation with rules a table for the rows of the file. What
-only says how Soufflé stores or evaluates a relation is left aside, with a notice.
+`eqrel` adds the rules of an equivalence, `choice-domain` keeps one of the rows that agree in some columns, and `.input`
+of a relation with rules adds a table for the rows of the file. What only says how Soufflé stores or evaluates a
+relation is left aside, with a notice.
 """
 
 from __future__ import annotations
@@ -10,19 +11,19 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from whence.errors import TypeMismatchError
+from whence.errors import TypeMismatchError, UnknownNameError, UnsupportedError, did_you_mean
 from whence.lang.datalog import syntax
-from whence.lang.datalog.choice import with_choices
 from whence.lang.datalog.literals import Places
-from whence.lang.datalog.subsumption import subsumed_relations, with_subsumption
+from whence.lang.datalog.subsumption import ALL, collected, recursive_with, subsumed_relations, with_subsumption
 from whence.model.program import Directive, Program
 from whence.model.rules import Atom, Rule
-from whence.model.schema import Relation
+from whence.model.schema import AUXILIARY_MARK, Relation
 from whence.model.span import Span
-from whence.model.terms import Variable, Wildcard
+from whence.model.terms import SortKey, Variable, Wildcard, Window
 
 _DIRECTIVES = ("input", "output", "printsize")
 _STORAGE = ("btree", "btree_delete", "brie", "inline", "no_inline", "magic", "no_magic")
+_CHOSEN = f"{AUXILIARY_MARK}chosen"
 
 
 def with_souffle_words(program: Program, statements: Sequence[syntax.Statement], places: Places) -> Program:
@@ -40,7 +41,7 @@ def with_souffle_words(program: Program, statements: Sequence[syntax.Statement],
     made = replace(program, rules=tuple(rules), directives=tuple(directives), notices=tuple(notices))
     chosen = {places.name(name) for each in declarations if each.choices for name in each.names}
     subsumed = subsumed_relations(statements, places)
-    return with_choices(with_subsumption(_with_inputs(made, chosen | subsumed)), declarations, places)
+    return _with_choices(with_subsumption(_with_inputs(made, chosen | subsumed)), declarations, places)
 
 
 def _notices(statements: Sequence[syntax.Statement]) -> Iterator[str]:
@@ -102,3 +103,59 @@ def _table(relation: Relation, taken: set[str]) -> Relation:
         name += "_"
     taken.add(name)
     return replace(relation, name=name)
+
+
+def _with_choices(program: Program, declarations: Sequence[syntax.Declaration], places: Places) -> Program:
+    """choice-domain: of the rows that agree in some columns, a relation has one.
+
+    Soufflé takes the one that it derives first. Here it is the first in the order of the columns, so that a view does
+    not depend on how it was computed:
+
+        .decl advisor(s: symbol, p: symbol) choice-domain s
+
+        advisor$chosen(s, p, over {s; p; within 1 to 1} row_number()) :- advisor$all(s, p).
+        advisor(s, p) :- advisor$chosen(s, p, _).
+    """
+    for each in declarations:
+        for name in each.names if each.choices else ():
+            program = _chosen(program, each, places.name(name), places)
+    return program
+
+
+def _chosen(program: Program, declaration: syntax.Declaration, name: str, places: Places) -> Program:
+    span = places.span(declaration.choices[0][0])
+    if len(declaration.choices) > 1:
+        raise UnsupportedError(
+            f"{name!r} is to choose by several keys at once, which depends on the order of evaluation",
+            span=span,
+            hint="choose by one key, and by the other in a second relation",
+        )
+    inside = recursive_with(name, program.rules)
+    if inside:
+        raise UnsupportedError(
+            f"{name!r} is recursive, and what a choice leaves out would depend on the order of evaluation",
+            span=span,
+            hint="choose in a relation of its own, when the recursion is over; or keep the best with min<x> or max<x>",
+        )
+    columns = [places.name(column.name) for column in declaration.columns]
+    for token in declaration.choices[0]:
+        if places.name(token) not in columns:
+            raise UnknownNameError(
+                f"{name!r} has no column {places.name(token)!r}",
+                span=places.span(token),
+                hint=did_you_mean(places.name(token), columns),
+            )
+    key = {columns.index(places.name(token)) for token in declaration.choices[0]}
+    terms = tuple(Variable(f"x{place}") for place in range(len(columns)))
+    others = tuple(SortKey(term) for place, term in enumerate(terms) if place not in key)
+    first = Window("row_number", (), tuple(terms[place] for place in sorted(key)), others, None, (1, 1), span=span)
+    relations, rules = collected(program, program.rules, name, inside)
+    return replace(
+        program,
+        relations=relations,
+        rules=(
+            *rules,
+            Rule(Atom(name + _CHOSEN, (*terms, first), span=span), (Atom(name + ALL, terms, span=span),), span=span),
+            Rule(Atom(name, terms, span=span), (Atom(name + _CHOSEN, (*terms, Wildcard())),), span=span),
+        ),
+    )

@@ -1,16 +1,17 @@
-"""Rows as questions name them, and the values that a question gives to base rows."""
+"""What a question to a database may name: rows, values for base rows, and relations that it can be asked of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import EllipsisType
 from typing import Any, TypeAlias, TypeVar
 
 from whence.engines.engine import Evidence
-from whence.errors import DataError, TypeMismatchError, shown
+from whence.errors import DataError, Hint, NextStep, TypeMismatchError, UnsupportedError, shown
+from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.text import fact_text
-from whence.model.schema import Relation, reader
+from whence.model.schema import Relation, owner, reader
 from whence.model.types import Value
 from whence.session.definitions import Definitions
 from whence.sources.rows import column_positions, listed, row_text
@@ -18,6 +19,7 @@ from whence.sources.source import read_rows
 
 # `...` stands for any value.
 AskedRow: TypeAlias = "tuple[Value | EllipsisType, ...]"
+_WHAT_IF = Hint("{} tells what a change would do", (NextStep("what_if", "db.what_if"),))
 
 
 def asked_row(row: object, relation: Relation) -> AskedRow:
@@ -103,3 +105,37 @@ def _read(value: object, place: str, read: Callable[[object], A]) -> A:
         return read(value)
     except DataError as error:
         raise DataError(f"{error.message}, for {place}", hint=error.hint) from None
+
+
+def refuse_windows(backwards: Backwards, relations: Iterable[str]) -> None:
+    """Raises if one of these relations, or what it reads, has window functions.
+
+    A row of a window rests on its own row below, which is what `why` shows; its number rests on all rows that were
+    counted before it, and on the absence of others. No set of base rows suffices for it, and questions for such sets
+    are refused.
+    """
+    seen: set[str] = set()
+    todo = list(relations)
+    while todo:
+        name = todo.pop()
+        component = backwards.component[name]
+        if component.windowed or component.unnested:
+            what = "a window function or LIMIT" if component.windowed else "the elements of an array"
+            raise UnsupportedError(
+                f"this cannot be told of rows above {what}, which {owner(name)!r} has",
+                span=component.rules[0].span,
+                hint=_WHAT_IF,
+            )
+        new = {*component.relations, *component.reads} - seen
+        seen |= new
+        todo.extend(new)
+
+
+def refuse_windows_above(backwards: Backwards, table: str) -> None:
+    """Raises if a relation with window functions follows from the table."""
+    above = {table}
+    for component in dict.fromkeys(backwards.component.values()):
+        if not above.isdisjoint(component.reads):
+            above.update(component.relations)
+            if component.windowed or component.unnested:
+                refuse_windows(backwards, component.relations)

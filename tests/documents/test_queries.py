@@ -115,6 +115,15 @@ def test_conditions_are_closed_over_unknown_values(where: str, status: str) -> N
     assert doc.query("/r", select={"x": "x", "y": "y", "z": "z"}, where=where).status == status
 
 
+def test_of_several_texts_a_node_shows_the_least() -> None:
+    """In whatever order they came, and whatever order a set has."""
+    texts = [f"t{number}" for number in range(20)]
+    doc = Document.xml("<a><b>" + "<c/>".join(texts) + "</b><?stream f?></a>")
+    query = doc.query("/a/b")
+    doc.add("f", "<b>" + "<c/>".join(reversed(texts)) + "</b>")
+    assert [node.value for node in query.answers] == ["t0", "t0"]
+
+
 def test_a_text_that_is_no_number_differs_from_each() -> None:
     """NaN != 1 in XPath: found by a random document."""
     doc = Document.xml("<a><b>x</b></a>")

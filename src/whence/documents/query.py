@@ -31,7 +31,7 @@ STATUS: dict[Truth, str] = {Truth.TRUE: "true", Truth.MAYBE: "not yet", Truth.FA
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node of a document: its number, its path of labels, and its text if it has one."""
+    """A node of a document: its number, its path of labels, and its text if it has one, the least if it has several."""
 
     number: int
     path: str
@@ -290,7 +290,8 @@ class Query:
     def _told(self, rows: list[tuple[Any, ...]]) -> list[Any]:
         if self.columns is not None:
             return sorted({row[1:] for row in rows})
-        values = dict(self._rows(self.names.value)) if rows else {}
+        # Trees have no order: of several texts a node shows the least.
+        values = dict(sorted(self._rows(self.names.value), reverse=True)) if rows else {}
         paths = self.document.paths.all
         return sorted(Node(node, str(paths[path]), values.get(node)) for node, path in rows)
 

@@ -138,7 +138,7 @@ def _counted_twice(found: Difference) -> bool:
 
 
 # What Spark computes of a TIMESTAMP with a zone, to which it converts one without.
-ZONED = ("months_between(", "date_format(", "to_char(", "to_varchar(", "timestampdiff(", "timestampadd(")
+ZONED = ("months_between(", "date_format(", "to_char(", "to_varchar(", "timestampdiff(", "timestampadd(", "typeof(")
 MADE_WITH_ZONE = ("timestamp_seconds(", "timestamp_millis(", "timestamp_micros(")
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import whence
 from whence.analysis.analyze import analyze
 from whence.engines.reference.evaluate import evaluate
 from whence.errors import UnsupportedError
@@ -65,7 +66,7 @@ from whence.model.types import Row
             """
             a$outer1(z) :- b(x), z = x + 1.
             a$agg1(z, max<y>) :- a$outer1(z), d(y), y < z, isnotnull(y).
-            a(z, n) :- b(x), z = x + 1, a$agg1(z, n).
+            a(z, n) :- b(x), z = x + 1, a$agg1(z$1, n), z$1 <=> z.
             """,
         ),
         (
@@ -195,3 +196,16 @@ def test_alternatives_count_each_row_once(bs: set[tuple[int]], cs: set[tuple[int
 def test_nested(bs: set[tuple[int]], cs: set[tuple[int, int | None]]) -> None:
     found = rows_of("a(x, n) :- b(x), n = sum m : { b(y), m = count : { c(y, x) } }.", bs, cs)
     assert found == {(x, sum((y, x) in cs for (y,) in bs)) for (x,) in bs}
+
+
+def test_an_aggregate_gives_no_value_to_a_variable_that_is_defined_beside_it() -> None:
+    """Found by a random program: with the aggregate the definition became a comparison, which no NULL passes."""
+    db = whence.connect()
+    db.rules("""
+        .decl e(x: INT nullable)
+        twice(y) :- e(x), y = x + x.
+        counted(y, n) :- e(x), y = x + x, n = count : { e(y) }.
+    """)
+    db.insert("e", [(None,), (1,), (2,)])
+    assert db.rows("twice") == {(None,), (2,), (4,)}
+    assert db.rows("counted") == {(None, 1), (2, 1), (4, 0)}

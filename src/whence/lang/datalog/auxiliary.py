@@ -127,14 +127,26 @@ class Auxiliaries:
         def row(last: Term) -> Atom:
             return Atom(name, (*outer, last), span=span)
 
+        def of_group(last: Term) -> tuple[Literal, ...]:
+            """The row of the group. It gives no value to a variable that has one by definition, which may be NULL."""
+            given = _in_atoms(rest)
+            fresh = {
+                each: Variable(f"{each.name}{AUXILIARY_MARK}{self._numbers[name]}", span=span)
+                for each in outer
+                if each.name not in given
+            }
+            atom = Atom(name, (*(fresh.get(each, each) for each in outer), last), span=span)
+            same = [Condition(Call("<=>", (new, each), span=span), span=span) for each, new in fresh.items()]
+            return (atom, *same)
+
         if outer and function in _ZERO:
             none: tuple[Literal, ...] = (
                 Negation(row(Wildcard(span=span)), span=span),
                 Comparison("=", result, _ZERO[function], span=span),
             )
-            return [(row(result),), none]
+            return [of_group(result), none]
         if outer or function == "count":
-            return [(row(result),)]
+            return [of_group(result)]
         # Without outer variables there is always one row, and NULL in it means that there was nothing to aggregate.
         if function == "sum":
             total = Variable(f"total{AUXILIARY_MARK}{self._numbers[name]}", span=span)
@@ -209,6 +221,12 @@ def _finished(pieces: Pieces) -> Pieces:
     return tuple(
         piece for piece in pieces if not isinstance(piece, BodyAggregate | NegatedGroup | RangePiece | OpenedAtom)
     )
+
+
+def _in_atoms(pieces: Pieces) -> set[str]:
+    return {
+        term.name for piece in pieces if isinstance(piece, Atom) for term in piece.terms if isinstance(term, Variable)
+    }
 
 
 def _next_aggregate(pieces: Pieces) -> BodyAggregate | None:

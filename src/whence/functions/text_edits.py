@@ -20,6 +20,7 @@ from whence.functions.resolve import (
     constant_arguments,
     plain,
     takes,
+    uncast,
 )
 from whence.functions.strings import checked_length, substring
 from whence.functions.widening import is_integer
@@ -271,7 +272,7 @@ _CODE = Parameter("a BIGINT", lambda given: BIGINT if is_integer(given) or given
 TEXT_EDITS = (
     Builtin("initcap", takes(TEXT, returns=STRING), plain(_initcap)),
     Builtin("levenshtein", takes(TEXT, TEXT, COUNT, optional=1, returns=INT), plain(_levenshtein)),
-    Builtin("soundex", takes(TEXT, returns=STRING), plain(_soundex)),
+    Builtin("soundex", takes(uncast(STRING), returns=STRING), plain(_soundex)),
     Builtin("ascii", takes(TEXT, returns=INT), plain(_ascii)),
     Builtin("chr", takes(_CODE, returns=STRING), plain(_chr)),
     Builtin("translate", takes(TEXT, TEXT, TEXT, returns=STRING), plain(_translate)),

@@ -96,6 +96,7 @@ REFUSED = [
     "unix_date('2020-01-01')",
     "unix_millis('2020-01-01')",
     "array_join(array('a'), 1)",
+    "soundex(12345678901)",
 ]
 
 

@@ -127,10 +127,14 @@ def make(items: int, *, nulls: bool = False, skew: bool = False, wide: bool = Fa
 def in_whence(data: Data, views: Mapping[str, str] = THREE) -> whence.Database:
     """Without rows."""
     db = whence.connect()
+    define(db, data, views)
+    return db
+
+
+def define(db: whence.Database, data: Data, views: Mapping[str, str] = THREE) -> None:
     db.execute(data.schema)
     for name, query in views.items():
         db.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
-    return db
 
 
 def fill(db: whence.Database, data: Data) -> None:

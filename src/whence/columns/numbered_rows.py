@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from operator import is_
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,6 +47,13 @@ class HashIndex:
             links[:size] = self.links[:size]
         self.links = links
 
+    @classmethod
+    def loaded(cls, columns: Sequence[int], heads: Array, links: Array) -> Self:
+        """One that was saved, for an array of as many rows as there are links."""
+        index = cls(columns, links[:0], 0)
+        index.heads, index.links = heads, links
+        return index
+
 
 class NumberedRows:
     """Rows that stay until they are packed. `identity` are columns that tell most of them apart: by default, all."""
@@ -77,6 +85,21 @@ class NumberedRows:
     def state_bytes(self) -> int:
         indexes = sum(each.nbytes for index in self._indexes.values() for each in (index.heads, index.links))
         return indexes + self._rows.nbytes
+
+    def saved(self) -> dict[str, Any]:
+        """All of it, for `restore`. Nothing is staged."""
+        indexes = [[positions, each.heads, each.links[: self._size]] for positions, each in self._indexes.items()]
+        return {"rows": self._rows[: self._size], "indexes": indexes}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become what was saved, without rows before. There is room for no more of them, unless they are few."""
+        self._rows = saved["rows"]
+        self._size = len(self._rows)
+        self._indexes = {
+            tuple(positions): HashIndex.loaded(positions, heads, links) for positions, heads, links in saved["indexes"]
+        }
+        if self._size < LEAST_ROOM:
+            self._resize(LEAST_ROOM)
 
     # Values.
 

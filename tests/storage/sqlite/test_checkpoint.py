@@ -21,6 +21,7 @@ from benchmarks.killing import check
 from whence.database.connect import open_snapshot
 from whence.engines.local import engine
 from whence.storage.sqlite import checkpoint
+from whence.storage.sqlite.engine_state import EngineStates
 from whence.storage.sqlite.rows import RowTable
 
 FLIPS = int(os.environ.get("WHENCE_FLIPS", "60"))
@@ -37,9 +38,12 @@ ROWS = pa.table(
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is in columns, and nothing is too small for a checkpoint."""
+    """Everything is in columns, and nothing is too small for a checkpoint. The engine's state, which has the rows of
+    tables as well, is not there.
+    """
     monkeypatch.setattr(engine, "ROWS_IN_COLUMNS", 0)
     monkeypatch.setattr(checkpoint, "LEAST_ROWS", 1)
+    monkeypatch.setattr(EngineStates, "write", lambda *_, **__: None)
 
 
 @pytest.fixture

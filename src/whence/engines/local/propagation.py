@@ -18,23 +18,15 @@ from whence.model.updates import Delta, Update, totals
 
 
 class ComponentWork(NamedTuple):
-    """What a component was given and what it made of it, and the seconds of this thread that it took."""
+    """How many rows a component was given and made, or was built from and has, and the seconds of this thread that it
+    took. The rows themselves are not kept for longer than the commit.
+    """
 
-    inputs: Mapping[str, Delta]
-    outputs: Mapping[str, Delta]
+    rows_in: int
+    rows_out: int
     elapsed: float
-    # How many rows it was built from, where it was new.
-    stored: int = 0
     # Whether it was computed again, because that took less than following the change.
     is_recomputed: bool = False
-
-    @property
-    def rows_in(self) -> int:
-        return self.stored + sum(sum(totals(delta)) for delta in self.inputs.values())
-
-    @property
-    def rows_out(self) -> int:
-        return sum(sum(totals(delta)) for delta in self.outputs.values())
 
 
 # By the relations of a component.
@@ -94,6 +86,7 @@ class Propagation:
         heapify(todo)
         touched: list[Touched] = []
         works: Works = {}
+        moved = {name: sum(totals(delta)) for name, delta in deltas.items()}
         last = -1
         try:
             with stops_at_checks():
@@ -109,8 +102,10 @@ class Propagation:
                     outputs = view.maintainer.apply(inputs)
                     elapsed = time.thread_time() - started
                     again = view.maintainer.has_recomputed
-                    works[view.relations] = ComponentWork(inputs, outputs, elapsed, is_recomputed=again)
                     deltas.update(outputs)
+                    moved.update((name, sum(totals(delta))) for name, delta in outputs.items())
+                    rows_in, rows_out = (sum(moved[name] for name in names) for names in (inputs, outputs))
+                    works[view.relations] = ComponentWork(rows_in, rows_out, elapsed, is_recomputed=again)
                     for name in outputs:
                         for reader in self.readers.get(name, ()):
                             heappush(todo, reader)
@@ -120,7 +115,7 @@ class Propagation:
         return deltas, works, touched
 
 
-def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> ComponentWork:
+def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> tuple[ComponentWork, Mapping[str, Delta]]:
     """A component that has never been built, from what the stores hold, and its rows in stores for those above it."""
     check()
     started = time.thread_time()
@@ -128,7 +123,8 @@ def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> Compone
     with stops_at_checks():
         outputs = view.maintainer.build()
     apply_to(every, outputs)
-    return ComponentWork({}, outputs, time.thread_time() - started, stored)
+    rows = sum(sum(totals(delta)) for delta in outputs.values())
+    return ComponentWork(stored, rows, time.thread_time() - started), outputs
 
 
 def store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:

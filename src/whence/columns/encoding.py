@@ -355,6 +355,11 @@ class ObjectEncoding(DictionaryEncoding):
         return _with_nulls(decoded, nulls)
 
     def from_arrow(self, column: pa.Array) -> Array:
+        import pyarrow as pa
+
+        if pa.types.is_nested(column.type):
+            # Of lists Arrow makes no dictionary.
+            return self.encode(self.type.from_arrow(column.to_pylist()))
         encoded = column.dictionary_encode()
         values = self.type.from_arrow(encoded.dictionary.to_pylist())
         known = np.array([*self._dictionary.numbers(values), NULL], INTEGER)

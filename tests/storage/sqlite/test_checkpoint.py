@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -94,6 +95,15 @@ def test_opening_reads_no_rows(state: Path, reads: list[str]) -> None:
         before = contents(db)
     with whence.connect(state) as db:
         assert (reads, contents(db)) == ([], before)
+
+
+def test_arrays_and_decimals(tmp_path: Path, reads: list[str]) -> None:
+    rows = {(1, ("a", None), Decimal("1.50")), (2, None, None), (3, (), Decimal("-0.01")), (4, ("a",), None)}
+    with whence.connect(tmp_path / "state") as db:
+        db.execute("CREATE TABLE t(x INT, tags ARRAY<STRING>, d DECIMAL(30, 2))")
+        db.insert("t", rows)
+    with whence.connect(tmp_path / "state") as db:
+        assert (reads, db.rows("t")) == ([], rows)
 
 
 def test_closing_again_writes_nothing(state: Path) -> None:

@@ -166,6 +166,8 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
     try:
         session.restore(state, journal)
     except BaseException:
+        # Nothing that is half there is written down.
+        session.intact = False
         journal.close()
         raise
 

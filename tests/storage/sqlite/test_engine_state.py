@@ -5,20 +5,30 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import whence
+from benchmarks.harness import ROOT
+from benchmarks.killing import check
 from tests.storage.sqlite.state_program import change, commit, contents, define
+from whence.columns import table
 from whence.engines.local import engine, saved_state
 from whence.engines.local.forest.maintainer import ForestMaintainer
+from whence.incremental.columnar import store
 from whence.incremental.columnar.counting import ColumnCounting
-from whence.storage.sqlite import checkpoint
+from whence.storage.sqlite import checkpoint, directory
 
 FLIPS = int(os.environ.get("WHENCE_FLIPS", "40"))
 RUNS = int(os.environ.get("WHENCE_RUNS", "3"))
+KILLS = int(os.environ.get("WHENCE_KILLS", "3"))
 STEPS = 14
 FILE = "whence.db-state"
 
@@ -37,7 +47,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     for kind in (ColumnCounting, ForestMaintainer):
 
-        def noted(self: object, build: Callable[[object], object] = kind.build) -> object:
+        def noted(self: object, build: Callable[[Any], object] = kind.build) -> object:
             names.append(type(self).__name__)
             return build(self)
 
@@ -56,8 +66,8 @@ def state(tmp_path: Path) -> Path:
     return tmp_path / "state"
 
 
-def opened(directory: Path) -> dict[str, object]:
-    with whence.connect(directory) as db:
+def opened(place: Path) -> dict[str, object]:
+    with whence.connect(place) as db:
         return {**contents(db), **{f"changes of {name}": db.changes(name) for name in sorted(db.catalog().relations)}}
 
 
@@ -134,8 +144,8 @@ def test_other_definitions(state: Path, tmp_path: Path, builds: list[str]) -> No
 
 def test_another_history(state: Path, tmp_path: Path, builds: list[str]) -> None:
     other = Path(shutil.copytree(state, tmp_path / "other"))
-    for directory, number in ((state, 1), (other, 2)):
-        with whence.connect(directory) as db:
+    for place, number in ((state, 1), (other, 2)):
+        with whence.connect(place) as db:
             db.insert("reading", [(number, 0.5)])
     (state / FILE).write_bytes((other / FILE).read_bytes())
     builds.clear()
@@ -201,6 +211,12 @@ def test_random_changes_between_openings(tmp_path: Path, monkeypatch: pytest.Mon
     """Against the oracle, and against a database that is never closed."""
     if not in_columns:
         monkeypatch.setattr(engine, "ROWS_IN_COLUMNS", 10**9)
+    # Feeds refer to tables, which are packed all the time.
+    monkeypatch.setattr(store, "MANY_CHANGED", 2)
+    monkeypatch.setattr(table, "FEW_GONE", 2)
+    loaded: list[object] = []
+    load_engine = directory.load_engine
+    monkeypatch.setattr(directory, "load_engine", lambda *given: loaded.append(load_engine(*given)) or loaded[-1])
     for run in range(RUNS):
         seed = random.Random().randrange(2**32)
         try:
@@ -208,12 +224,14 @@ def test_random_changes_between_openings(tmp_path: Path, monkeypatch: pytest.Mon
         except BaseException as error:
             error.add_note(f"the seed was {seed}")
             raise
+    # Those that were not loaded had no state yet, or one of before the last definition.
+    assert len([each for each in loaded if each is not None]) > len(loaded) // 2
 
 
-def _random_run(directory: Path, chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
+def _random_run(place: Path, chance: random.Random, monkeypatch: pytest.MonkeyPatch) -> None:
     present: dict[str, list[object]] = {}
     with whence.connect() as twin, whence.connect(engine="reference") as oracle:
-        db = whence.connect(directory)
+        db = whence.connect(place)
         for each in (db, twin, oracle):
             define(each)
         for step in range(STEPS):
@@ -233,12 +251,50 @@ def _random_run(directory: Path, chance: random.Random, monkeypatch: pytest.Monk
             moment = chance.random()
             if moment < 0.25:
                 db.close()
-                db = whence.connect(directory)
+                db = whence.connect(place)
             elif moment < 0.5:
-                copy = Path(shutil.copytree(directory, directory.with_name(f"{directory.name}-{step}")))
+                # As if the process had been killed.
+                copy = Path(shutil.copytree(place, place.with_name(f"{place.name}-{step}")))
                 db.close()
-                directory = copy
-                db = whence.connect(directory)
+                place = copy
+                db = whence.connect(place)
             assert contents(db) == contents(twin), f"at step {step}"
             assert contents(db) == contents(oracle), f"at step {step}"
+        for name in contents(db):
+            ours, other, expected = (each.changes(name).drop(["_commit_timestamp"]) for each in (db, twin, oracle))
+            assert ours == other == expected, f"the changes of {name}"
         db.close()
+
+
+VICTIM = """
+import sys
+import whence.engines.local.engine as engine
+import whence.storage.sqlite.checkpoint as checkpoint
+from whence.storage.sqlite.engine_state import EngineStates
+engine.ROWS_IN_COLUMNS, checkpoint.LEAST_ROWS, checkpoint.ROWS_PER_CHANGE = 0, 1, 0
+EngineStates.count = lambda self, rows: setattr(self, "_changed", 10**9)
+from benchmarks.killing import _be_a_victim
+_be_a_victim(sys.argv[1])
+"""
+
+
+def test_killed_while_it_is_written(tmp_path: Path) -> None:
+    """As in test_kill.py, with a state after every commit."""
+    seed = random.Random().randrange(2**32)
+    chance = random.Random(seed)
+    state, version, found = tmp_path / "state", 0, 0
+    with whence.connect() as twin:
+        for _ in range(KILLS):
+            command = [sys.executable, "-c", VICTIM, str(state)]
+            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
+                assert victim.stdout is not None
+                safe = max(version, *(int(victim.stdout.readline()) for _ in range(chance.randrange(2, 40))))
+                time.sleep(chance.random() * 0.05)
+                victim.send_signal(signal.SIGKILL)
+                safe = max([safe, *(int(line) for line in victim.stdout)])
+            found += (state / FILE).exists()
+            # What it left, and not what closing would write.
+            copy = Path(shutil.copytree(state, tmp_path / f"copy{safe}-{chance.random()}"))
+            version = check(copy, safe, twin)
+            shutil.rmtree(copy)
+    assert version > 5 and found, f"the seed was {seed}"

@@ -110,11 +110,11 @@ def loaded(
 
     None where that is not possible.
     """
-    maintainer = view.maintainer
+    maintainer, forest = view.maintainer, view.maintainer
     state = dict(saved["views"]).get(_definition(component, relations, maintainer))
     if state is None or not isinstance(maintainer, SavesState) or not maintainer.restore(state):
         return None
-    if isinstance(maintainer, ProofForest):
+    if isinstance(forest, ProofForest):
         read = [name for name in view.relations if any(name in stores for stores in every)]
-        apply_to(every, {name: maintainer.everything(name) for name in read})
+        apply_to(every, {name: forest.everything(name) for name in read})
     return ComponentWork(0, 0, 0.0), {}

@@ -47,7 +47,7 @@ def write_arrays(file: Path, about: Any, content: Any) -> None:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"a {type(array).__name__} has no place in a file")
         place = [array.dtype.str, array.shape, length]
-        for piece in (memoryview(array.reshape(-1).view(np.uint8)), memoryview(_padding(array.nbytes))):
+        for piece in (array.reshape(-1).view(np.uint8).data, memoryview(_padding(array.nbytes))):
             pieces.append(piece)
             length, checksum = length + len(piece), zlib.crc32(piece, checksum)
         return {_ARRAY: place}

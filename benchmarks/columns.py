@@ -100,7 +100,9 @@ def run(sizes: Sizes) -> Report:
         report.comparisons.extend(worst(what, list(changes(varied(sizes.varied), sizes))))
     most_leave(data, sizes, report)
     nine_views(data, sizes, report)
-    report.figure("memory, as the process grows", memory(sizes.items) / sizes.items, "bytes per item")
+    grown, in_use = memory(sizes.items)
+    report.figure("memory, as the process grows", grown / sizes.items, "bytes per item")
+    report.figure("of it in use, and not kept by the C library for later", in_use / sizes.items, "bytes per item")
     return report
 
 
@@ -131,10 +133,14 @@ def make(items: int, *, nulls: bool = False, skew: bool = False, wide: bool = Fa
 def in_whence(data: Data, views: Mapping[str, str] = THREE) -> whence.Database:
     """Without rows."""
     db = whence.connect()
+    define(db, data, views)
+    return db
+
+
+def define(db: whence.Database, data: Data, views: Mapping[str, str] = THREE) -> None:
     db.execute(data.schema)
     for name, query in views.items():
         db.execute(f"CREATE MATERIALIZED VIEW {name} AS {query}")
-    return db
 
 
 def fill(db: whence.Database, data: Data) -> None:
@@ -293,6 +299,7 @@ def check(ours: whence.Database, theirs: duckdb.DuckDBPyConnection, views: Mappi
 
 # Kernels are warm and nothing else is there before; afterwards what came in is gone, and what was made of it stays.
 PROGRAM = """
+import ctypes
 import sys
 
 import pyarrow
@@ -310,14 +317,19 @@ fill(db, data)
 del data
 pool.release_unused()
 print(resident_bytes() - before)
+trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+if trim is not None:
+    trim(0)
+print(resident_bytes() - before)
 """
 
 
-def memory(items: int) -> float:
-    """The bytes by which a process of its own grows, the orders and the views included."""
+def memory(items: int) -> tuple[float, float]:
+    """The bytes by which a process of its own grows, the orders and the views included; and those that are in use."""
     command = [sys.executable, "-c", PROGRAM, str(items)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S603 - the program above
-    return float(done.stdout)
+    grown, in_use = map(float, done.stdout.split())
+    return grown, in_use
 
 
 if __name__ == "__main__":

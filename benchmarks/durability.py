@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import whence
+from benchmarks import columns
 from benchmarks.harness import Report, Stopwatch, main
 from benchmarks.killing import Victims, check
 from benchmarks.reachable import LINEAR, TABLE, change_one_by_one, network, some, warm_up
@@ -23,6 +24,7 @@ class Sizes:
     kills: int = 200
     nodes: int = 1000
     rows: int = 300_000
+    items: int = 1_000_000
     changes: int = 200
     runs: int = 5
 
@@ -33,13 +35,15 @@ def run(sizes: Sizes) -> Report:
         "A database in a directory",
         f"Every commit is on disk before it returns. Compared with the same commits in memory: all reachable pairs of "
         f"a transit-stub network of {sizes.nodes:,} nodes, loaded at once, {sizes.changes} links that go and come back "
-        f"one by one, and the network opened again; {sizes.rows:,} rows of a table with a view that groups them.",
+        f"one by one, and the network opened again; {sizes.rows:,} rows of a table with a view that groups them; "
+        f"{sizes.items:,} items with the three views over them, opened again, and the first item that goes then.",
     )
     warm_up()
     with tempfile.TemporaryDirectory() as directory:
         _plain_writes(report, Path(directory), sizes)
         _recursive(report, Path(directory), sizes)
         _grouped(report, Path(directory), sizes)
+        _items(report, Path(directory) / "items", sizes)
         _kills(report, Path(directory) / "killed", sizes.kills)
     return report
 
@@ -101,6 +105,29 @@ def _grouped(report: Report, directory: Path, sizes: Sizes) -> None:
     report.compare("open again", reopen.timing, f"insert them {IN_MEMORY}", load_in_memory.timing)
 
 
+def _items(report: Report, state: Path, sizes: Sizes) -> None:
+    """As in the benchmark of columns."""
+    columns.warm_up()
+    data = columns.make(sizes.items)
+    with whence.connect(state) as db:
+        columns.define(db, data)
+        columns.fill(db, data)
+    load, reopen, first, first_in_memory = Stopwatch(), Stopwatch(), Stopwatch(), Stopwatch()
+    for number in range(sizes.runs):
+        gone = columns.as_tuples(data.item.slice(number, 1))
+        with columns.in_whence(data) as twin:
+            with load:
+                columns.fill(twin, data)
+            with first_in_memory:
+                twin.delete("item", gone)
+        with reopen:
+            db = whence.connect(state)
+        with db, first:
+            db.delete("item", gone)
+    report.compare("open the items again", reopen.timing, f"load them {IN_MEMORY}", load.timing)
+    report.compare("delete a first item", first.timing, IN_MEMORY, first_in_memory.timing)
+
+
 def _kills(report: Report, state: Path, kills: int) -> None:
     """Raises where a commit is lost."""
     chance = Random()  # noqa: S311 - chance is not a secret here
@@ -116,4 +143,4 @@ def _kills(report: Report, state: Path, kills: int) -> None:
 
 
 if __name__ == "__main__":
-    main(run, full=Sizes(), quick=Sizes(kills=10, nodes=100, rows=10_000, changes=20))
+    main(run, full=Sizes(), quick=Sizes(kills=10, nodes=100, rows=10_000, items=20_000, changes=20))

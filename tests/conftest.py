@@ -67,6 +67,7 @@ SLOW = {
     "test_setup",
     "test_warmup",
     "test_checkpoint",
+    "test_engine_state",
     "test_traces",
     "test_dependents",
     "test_impact",

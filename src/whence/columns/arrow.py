@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import ItemsView, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
@@ -70,10 +70,20 @@ class ArrowRows(Sequence[Row]):
 
     def __init__(self, relation: Relation, arrays: Sequence[pa.Array]) -> None:
         self.relation = relation
-        self.arrays = arrays
+        self._arrays: Sequence[pa.Array] | Callable[[], Sequence[pa.Array]] = arrays
+        self._length = len(arrays[0])
+
+    @property
+    def arrays(self) -> Sequence[pa.Array]:
+        return self._arrays() if callable(self._arrays) else self._arrays
+
+    def borrow(self, arrays: Callable[[], Sequence[pa.Array]]) -> None:
+        """From now on the rows are kept elsewhere, and read from there each time."""
+        self._arrays = arrays
+        self.__dict__.pop("_rows", None)
 
     def __len__(self) -> int:
-        return len(self.arrays[0])
+        return self._length
 
     @overload
     def __getitem__(self, at: int) -> Row: ...
@@ -127,7 +137,7 @@ class ArrowDelta(CountedDelta):
         """The same with each row once."""
         import pyarrow as pa
 
-        names = [str(at) for at in range(len(self.rows.arrays))]
+        names = [str(at) for at in range(len(self.rows.relation.columns))]
         table = pa.Table.from_arrays(list(self.rows.arrays), names)
         # Without threads groups are in the order of their first rows.
         different = table.group_by(names, use_threads=False).aggregate([([], "count_all")])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from whence.columns import NotInColumnsError, text_dictionary
+from whence.columns.packed_values import packed, unpacked
 from whence.columns.text_dictionary import TextDictionary
 from whence.model.schema import Relation
 from whence.model.types import (
@@ -89,6 +90,13 @@ class Dictionary:
             # From an iterator, since numpy takes a list of tuples apart, and a value may be one.
             self._values[first : len(known)] = np.fromiter(new, object, len(new))
         return found
+
+    def saved(self) -> list[Any]:
+        return packed(list(self._numbers))
+
+    def restore(self, saved: Sequence[Any]) -> None:
+        """Have the values that were saved, with the same numbers. There were none before."""
+        self.numbers(unpacked(saved))
 
     def values(self, numbers: Array) -> Array:
         """The values of numbers, none of which is NULL."""
@@ -347,6 +355,11 @@ class ObjectEncoding(DictionaryEncoding):
         return _with_nulls(decoded, nulls)
 
     def from_arrow(self, column: pa.Array) -> Array:
+        import pyarrow as pa
+
+        if pa.types.is_nested(column.type):
+            # Of lists Arrow makes no dictionary.
+            return self.encode(self.type.from_arrow(column.to_pylist()))
         encoded = column.dictionary_encode()
         values = self.type.from_arrow(encoded.dictionary.to_pylist())
         known = np.array([*self._dictionary.numbers(values), NULL], INTEGER)
@@ -390,6 +403,17 @@ class Encodings:
         self._texts = TextDictionary()
         self._dictionaries: dict[str, Dictionary] = {}
         self._known: dict[Type, Encoding] = {}
+
+    def saved(self) -> dict[str, Any]:
+        """The dictionaries, for `restore`. Raises NotInColumnsError for values that cannot be written down."""
+        dictionaries = [[family, each.saved()] for family, each in self._dictionaries.items()]
+        return {"texts": self._texts.saved(), "dictionaries": dictionaries}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Before anything is encoded."""
+        self._texts.restore(saved["texts"])
+        for family, values in saved["dictionaries"]:
+            self._dictionaries.setdefault(family, Dictionary()).restore(values)
 
     def of(self, kind: Type) -> Encoding:
         known = self._known.get(kind)

@@ -5,8 +5,8 @@ A change binds rows to groups. What a group was before it was touched is handed 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,6 +96,13 @@ class GroupTable(NumberedRows):
     def __init__(self, encodings: Sequence[Encoding], words: int) -> None:
         super().__init__(encodings)
         self.state: Array = np.zeros((LEAST_ROOM, words), INTEGER)
+
+    def saved(self) -> dict[str, Any]:
+        return {**super().saved(), "state": self.state[: self._size]}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.state = saved["state"]
+        super().restore(saved)
 
     def bind(self, keys: Array, weights: Array, mark: int) -> Bound:
         """Count bindings with these keys and weights in a change that has this mark."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from operator import is_
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -48,6 +48,13 @@ class HashIndex:
             links[:size] = self.links[:size]
         self.links = links
 
+    @classmethod
+    def loaded(cls, columns: Sequence[int], heads: Array, links: Array) -> Self:
+        """One that was saved, for an array of as many rows as there are links."""
+        index = cls(columns, links[:0], 0)
+        index.heads, index.links = heads, links
+        return index
+
 
 class NumberedRows:
     """Rows that stay until they are packed. `identity` are columns that tell most of them apart: by default, all."""
@@ -85,6 +92,21 @@ class NumberedRows:
         lent = copy(self)
         lent._indexes = dict(self._indexes)  # noqa: SLF001 - its own
         return lent
+
+    def saved(self) -> dict[str, Any]:
+        """All of it, for `restore`. Nothing is staged."""
+        indexes = [[positions, each.heads, each.links[: self._size]] for positions, each in self._indexes.items()]
+        return {"rows": self._rows[: self._size], "indexes": indexes}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become what was saved, without rows before. There is room for no more of them, unless they are few."""
+        self._rows = saved["rows"]
+        self._size = len(self._rows)
+        self._indexes = {
+            tuple(positions): HashIndex.loaded(positions, heads, links) for positions, heads, links in saved["indexes"]
+        }
+        if self._size < LEAST_ROOM:
+            self._resize(LEAST_ROOM)
 
     # Values.
 

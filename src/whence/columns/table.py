@@ -6,8 +6,9 @@ dropped. Staging adds rows with a count of 0; nothing that is there is touched.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import NOTHING, add_up, are_there, holds, probe, replace, settle, show
 from whence.columns.numbered_rows import LEAST_ROOM, NumberedRows, as_words
+from whence.columns.row_range import RowRange
 
 # Rows that are gone are removed when they outnumber the others, but not for so few.
 FEW_GONE = 1_024
@@ -50,10 +52,20 @@ class ColumnTable(NumberedRows):
         self._first = 0
         # The rows that were settled last, and how often they were there before.
         self._settled = _NOTHING, _NOTHING
+        self._ranges: WeakSet[RowRange] = WeakSet()
 
     @property
     def state_bytes(self) -> int:
         return super().state_bytes + self._counts.nbytes + self._pending.nbytes
+
+    def saved(self) -> dict[str, Any]:
+        return {**super().saved(), "counts": self._counts[: self._size], "present": self.present}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.present, self._counts = saved["present"], saved["counts"]
+        self._pending = np.zeros(len(self._counts), INTEGER)
+        super().restore(saved)
+        self._first = self._size
 
     # Changes.
 
@@ -166,6 +178,9 @@ class ColumnTable(NumberedRows):
         return numbers
 
     def _keep(self, kept: Array) -> None:
+        for each in tuple(self._ranges):
+            each.detach()
+        self._ranges.clear()
         super()._keep(kept)
         counts = np.zeros(len(self._rows), INTEGER)
         counts[: len(kept)] = self._counts[kept]
@@ -185,6 +200,12 @@ class ColumnTable(NumberedRows):
         return rows, self._pending[rows]
 
     # Rows.
+
+    def range(self, first: int, end: int) -> RowRange:
+        """The rows of these numbers as they are now, for longer than until the next change."""
+        found = RowRange(self, first, end)
+        self._ranges.add(found)
+        return found
 
     def counts(self, rows: Array, *, is_after: bool = False) -> Array:
         """How often rows of these numbers are there; 0 for NOTHING."""

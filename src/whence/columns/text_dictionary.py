@@ -7,7 +7,7 @@ a step of the interpreter each time that it comes; here one call of a kernel loo
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -149,6 +149,18 @@ class TextDictionary:
 
     def __len__(self) -> int:
         return int(self._size[0])
+
+    def saved(self) -> dict[str, Any]:
+        """All of it, for `restore`."""
+        bounds = self._bounds[: len(self) + 1]
+        return {"data": self._data[: bounds[-1]], "bounds": bounds, "slots": self._slots, "seed": self._seed}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Have the texts that were saved, with the same numbers. There were none before."""
+        count = len(saved["bounds"]) - 1
+        if count:
+            self._data, self._bounds, self._slots = saved["data"], saved["bounds"], saved["slots"]
+            self._size[0], self._seed = count, saved["seed"]
 
     def number(self, text: str | None) -> int:
         known = self._recent.get(text)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
@@ -247,6 +247,27 @@ class Adapts(KeepsStatistics, Protocol):
         """As `Engine.define`, along a plan. Where it cannot be followed, everything that differs is rebuilt."""
 
 
+# What an engine keeps, as it lies in memory: JSON with arrays in it.
+SavedState: TypeAlias = Mapping[str, Any]
+
+
+class SavesState(Protocol):
+    """State that can be written down as it is, and be loaded by an engine of the same layout."""
+
+    def layout(self) -> str:
+        """What tells this layout from all others."""
+
+    def saved(self) -> SavedState | None:
+        """All but rows that are not in columns; None if there is nothing else. Arrays are no copies, so that this is to
+        be used before the next change. "size" is how many rows there are, and "tables" are pairs with their names.
+        """
+
+    def restore(self, analysis: Analysis, functions: Functions, saved: SavedState, rows: Update, later: Update) -> bool:
+        """In place of a first `define`: the program that was there when this was saved, with `rows` for the other
+        tables, and `later` changes to all of them. Answers whether that was possible; if not, nothing has changed.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Capabilities:
     """By kind, who does it."""
@@ -258,3 +279,4 @@ class Capabilities:
     statistics: KeepsStatistics | None = None
     plans: MaintenancePlans | None = None
     adaptation: Adapts | None = None
+    saving: SavesState | None = None

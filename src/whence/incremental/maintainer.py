@@ -46,6 +46,19 @@ class KeepsStore(Protocol):
 
 
 @runtime_checkable
+class SavesState(Protocol):
+    """A maintainer whose state can be written down as it lies in arrays, and be loaded instead of built again."""
+
+    def saved(self) -> Mapping[str, Any] | None:
+        """Everything after a commit: JSON with arrays in it, which are not copied. None where that is not possible."""
+
+    def restore(self, saved: Mapping[str, Any]) -> bool:
+        """In place of `build`, over the same input as when it was saved, by the same rules. Answers whether that was
+        possible; if not, nothing has changed.
+        """
+
+
+@runtime_checkable
 class FoldsAgain(Protocol):
     """A maintainer in columns that can compute all its rows again, over what its input will be."""
 

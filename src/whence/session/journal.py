@@ -176,6 +176,8 @@ class State:
     tick: Tick | None
     notices: Sequence[str]
     timestamp: datetime.datetime | None = None
+    # Whether the engine has got what it kept then, rows and views: then `tables` may lack rows.
+    is_loaded: bool = False
 
 
 class MemoryJournal(Journal):
@@ -254,6 +256,8 @@ class ReversibleChanges:
         self._engine = engine
 
     def restore(self, state: State) -> None:
+        if state.is_loaded:
+            return
         definitions = state.definitions
         tables = tuple(definitions.relations[name] for name in state.tables)
         rows = Update({name: table.counts for name, table in state.tables.items()})

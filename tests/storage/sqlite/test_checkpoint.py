@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from benchmarks.killing import check
 from whence.database.connect import open_snapshot
 from whence.engines.local import engine
 from whence.storage.sqlite import checkpoint
+from whence.storage.sqlite.engine_state import EngineStates
 from whence.storage.sqlite.rows import RowTable
 
 FLIPS = int(os.environ.get("WHENCE_FLIPS", "60"))
@@ -37,9 +39,12 @@ ROWS = pa.table(
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything is in columns, and nothing is too small for a checkpoint."""
+    """Everything is in columns, and nothing is too small for a checkpoint. The engine's state, which has the rows of
+    tables as well, is not there.
+    """
     monkeypatch.setattr(engine, "ROWS_IN_COLUMNS", 0)
     monkeypatch.setattr(checkpoint, "LEAST_ROWS", 1)
+    monkeypatch.setattr(EngineStates, "write", lambda *_, **__: None)
 
 
 @pytest.fixture
@@ -90,6 +95,15 @@ def test_opening_reads_no_rows(state: Path, reads: list[str]) -> None:
         before = contents(db)
     with whence.connect(state) as db:
         assert (reads, contents(db)) == ([], before)
+
+
+def test_arrays_and_decimals(tmp_path: Path, reads: list[str]) -> None:
+    rows = {(1, ("a", None), Decimal("1.50")), (2, None, None), (3, (), Decimal("-0.01")), (4, ("a",), None)}
+    with whence.connect(tmp_path / "state") as db:
+        db.execute("CREATE TABLE t(x INT, tags ARRAY<STRING>, d DECIMAL(30, 2))")
+        db.insert("t", rows)
+    with whence.connect(tmp_path / "state") as db:
+        assert (reads, db.rows("t")) == ([], rows)
 
 
 def test_closing_again_writes_nothing(state: Path) -> None:

@@ -13,6 +13,7 @@ from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Encodings
 from whence.columns.table import ColumnTable
+from whence.engines.local.propagation import Works
 from whence.incremental.columnar.counting import ColumnCounting
 from whence.incremental.columnar.store import ColumnStore, column_table_store, mirror
 from whence.incremental.evaluate import InRows
@@ -40,13 +41,16 @@ class Columns:
         """An empty store for a base table."""
         return column_table_store(relation, self.encodings)
 
-    def settle(self, update: Update) -> None:
-        """A change has happened."""
-        if sum(map(len, update.deltas.values())) >= MANY_ROWS:
-            # The C library keeps what arrays of some megabytes leave behind, which can be half of all.
-            trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-            if trim is not None:
-                trim(0)
+    def settle(self, update: Update, works: Works) -> Works:
+        """A change has happened. Answers what the engine keeps of the work that it was."""
+        if sum(map(len, update.deltas.values())) < MANY_ROWS:
+            return works
+        works = {names: work.without_rows() for names, work in works.items()}
+        # The C library keeps what arrays of some megabytes leave behind, which can be half of all.
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+        return works
 
     def without(self, gone: frozenset[str]) -> Columns:
         mirrors = {name: each for name, each in self.mirrors.items() if name not in gone}

@@ -8,11 +8,11 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from whence.analysis.analyze import Analysis
+from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.components import Component
 from whence.analysis.limits import DEFAULT_LIMITS, RecursionLimits
 from whence.columns import NotInColumnsError
-from whence.engines.engine import Capabilities
+from whence.engines.engine import Capabilities, SavedState
 from whence.engines.local.evidence import LocalEvidence, LocalStatistics, ProofForest
 from whence.engines.local.planned_views import (
     Holders,
@@ -109,7 +109,12 @@ class LocalEngine:
             return self.define(analysis, functions, update)
 
     def _define(
-        self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation | None = None
+        self,
+        analysis: Analysis,
+        functions: Functions,
+        update: Update,
+        adaptation: Adaptation | None = None,
+        saved: SavedState | None = None,
     ) -> Mapping[str, Delta]:
         planned_for = planned_steps(adaptation)
         change = difference(self._analysis, self._functions, analysis, functions)
@@ -183,8 +188,13 @@ class LocalEngine:
             # A new component is built over the rows that are there after the change, as if they had always been there.
             # Over those from before it might fail, or have no end.
             for view in views:
-                works[view.relations] = built(view, every)
-                deltas.update(works[view.relations].outputs)
+                found = None
+                if saved is not None:
+                    from whence.engines.local.saved_state import loaded
+
+                    found = loaded(view, fresh[view.relations], analysis.relations, every, saved)
+                works[view.relations], outputs = found or built(view, every)
+                deltas.update(outputs)
         except BaseException:
             for each, before in zip(every, self._every_store(), strict=True):
                 for name, delta in changed.items():
@@ -222,7 +232,7 @@ class LocalEngine:
             maintainer.settle()
         apply_to(self._every_store(), deltas)
         if self._columns is not None:
-            self._columns.settle(update)
+            self._works = self._columns.settle(update, self._works)
         self._dead = dead_tuples(self._works, self._forests) if self._forests else 0
         return deltas
 
@@ -319,9 +329,51 @@ class LocalEngine:
             vars(self).update(before)
             raise
 
+    def layout(self) -> str:
+        from whence.engines.local.saved_state import layout
+
+        return layout()
+
+    def saved(self) -> SavedState | None:
+        if self._columns is None and not self._forests:
+            return None
+        from whence.engines.local.saved_state import saved_state
+
+        tables = {name: store for name, store in self._stores.items() if name not in self._of_relation}
+        components = [component for component in self._analysis.components if component.rules]
+        views = [(component, self._choices[component.relations].maintainer) for component in components]
+        return saved_state(self._columns, tables, views, self._analysis.relations)
+
+    def restore(self, analysis: Analysis, functions: Functions, saved: SavedState, rows: Update, later: Update) -> bool:
+        from whence.engines.local.columns import Columns
+        from whence.engines.local.compilation import COLUMNS, may_call
+        from whence.engines.local.saved_state import load_tables
+
+        columns = None
+        if saved["encodings"] is not None:
+            if not may_call(COLUMNS):
+                return False
+            columns = Columns()
+            columns.encodings.restore(saved["encodings"])
+        before = dict(vars(self))
+        try:
+            self._begin(columns)
+            names = [*(name for name, _ in saved["tables"] if name in analysis.relations), *rows.deltas]
+            self._define(analyze(Program(tuple(analysis.relations[name] for name in names))), {}, rows)
+            load_tables(saved, self._stores)
+            self._define(analysis, functions, Update(), saved=saved)
+            self.apply(later)
+        except (NotInColumnsError, WhenceError):
+            # What a change cannot follow may be built all the same.
+            vars(self).update(before)
+            return False
+        return True
+
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(foresight=self, evidence=self, keys=self, plans=self, statistics=self, adaptation=self)
+        return Capabilities(
+            foresight=self, evidence=self, keys=self, plans=self, statistics=self, adaptation=self, saving=self
+        )
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)

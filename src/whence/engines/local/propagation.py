@@ -18,23 +18,28 @@ from whence.model.updates import Delta, Update, totals
 
 
 class ComponentWork(NamedTuple):
-    """What a component was given and what it made of it, and the seconds of this thread that it took."""
+    """What a component was given and what it made of it, and the seconds that it took."""
 
     inputs: Mapping[str, Delta]
     outputs: Mapping[str, Delta]
     elapsed: float
-    # How many rows it was built from, where it was new.
-    stored: int = 0
+    # How many rows it was given and made beside these.
+    more_in: int = 0
+    more_out: int = 0
     # Whether it was computed again, because that took less than following the change.
     is_recomputed: bool = False
 
     @property
     def rows_in(self) -> int:
-        return self.stored + sum(sum(totals(delta)) for delta in self.inputs.values())
+        return self.more_in + sum(sum(totals(delta)) for delta in self.inputs.values())
 
     @property
     def rows_out(self) -> int:
-        return sum(sum(totals(delta)) for delta in self.outputs.values())
+        return self.more_out + sum(sum(totals(delta)) for delta in self.outputs.values())
+
+    def without_rows(self) -> ComponentWork:
+        """The same to whoever asks how many there were. Rows that nobody else keeps can then go."""
+        return self._replace(inputs={}, outputs={}, more_in=self.rows_in, more_out=self.rows_out)
 
 
 # By the relations of a component.
@@ -120,7 +125,7 @@ class Propagation:
         return deltas, works, touched
 
 
-def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> ComponentWork:
+def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> tuple[ComponentWork, Mapping[str, Delta]]:
     """A component that has never been built, from what the stores hold, and its rows in stores for those above it."""
     check()
     started = time.perf_counter()
@@ -128,7 +133,8 @@ def built(view: MaintainedView, every: Sequence[Mapping[str, Store]]) -> Compone
     with stops_at_checks():
         outputs = view.maintainer.build()
     apply_to(every, outputs)
-    return ComponentWork({}, outputs, time.perf_counter() - started, stored)
+    rows = sum(sum(totals(delta)) for delta in outputs.values())
+    return ComponentWork({}, {}, time.perf_counter() - started, stored, rows), outputs
 
 
 def store_of_view(name: str, maintainer: Maintainer, *, is_kept: bool) -> Store:

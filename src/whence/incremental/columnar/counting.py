@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from whence.analysis.components import Component
 from whence.analysis.typed_rules import TypedRule
@@ -212,6 +212,13 @@ class ColumnCounting(Maintainer):
         for rule in self._rules:
             rule.build()
         return {self._name: self.view.change()}
+
+    def saved(self) -> Mapping[str, Any]:
+        return self.view.saved()
+
+    def restore(self, saved: Mapping[str, Any]) -> bool:
+        self.view.restore(saved)
+        return True
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         staged = {name: self._stores[name].stage(delta) for name, delta in deltas.items() if delta}

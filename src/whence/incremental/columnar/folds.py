@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -75,6 +75,13 @@ class ColumnFold:
     def arrays(self) -> list[Array]:
         """What is kept elsewhere, with a place for every group. It is written to in place."""
         return []
+
+    def saved(self, groups: int) -> dict[str, Any]:  # noqa: ARG002 - others keep more than the words of the groups
+        """What is kept elsewhere, for `restore`; there are so many groups."""
+        return {}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Before anything was added."""
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
         """Keep these groups, in this order, and make room for more. `renumbers` says whether any has a new number."""
@@ -178,6 +185,14 @@ class DoubleFold(ColumnFold):
     @property
     def arrays(self) -> list[Array]:
         return [self._sums]
+
+    def saved(self, groups: int) -> dict[str, Any]:
+        return {"sums": self._sums[:groups]}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self._sums = saved["sums"]
+        if self._sums.shape[1] == WIDE_WORDS:
+            self._exponent, self._words = WIDE_EXPONENT, WIDE_WORDS
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:  # noqa: ARG002 - others have numbers of groups
         self._sums = with_room(self._sums, chosen, room)

@@ -24,7 +24,7 @@ from whence.columns.rows import (
     has_all,
     rows_of,
 )
-from whence.columns.table import ColumnTable, Matches
+from whence.columns.table import MANY_CHANGED, ColumnTable, Matches
 from whence.incremental.keyed import Key, KeyedDelta, KnowsKeys, key_positions
 from whence.incremental.store import Holder, Store
 from whence.model.schema import Relation
@@ -41,6 +41,8 @@ class ColumnStore(Store):
         self.table = table
         self._rows = TableRows(table)
         self._staged: tuple[Delta, ColumnDelta] | None = None
+        # How many rows had a number before all of those that are staged.
+        self._before_new: int | None = None
 
     def lent(self) -> ColumnStore:
         """The same rows for one question: indexes that it makes are its own, and go with it."""
@@ -51,7 +53,9 @@ class ColumnStore(Store):
     def stage(self, delta: Delta) -> ColumnDelta:
         """The change in columns. From now on it can be seen beside what was there before."""
         if self._staged is None or self._staged[0] is not delta:
+            size = self.table.size
             self._staged = delta, self._stage(delta)
+            self._before_new = size if self.table.size - size == len(delta) else None
         return self._staged[1]
 
     def _stage(self, delta: Delta) -> ColumnDelta:
@@ -101,6 +105,9 @@ class ColumnStore(Store):
         self.stage(delta)
         self._staged = None
         self.table.settle()
+        if isinstance(delta, ArrowDelta) and self._before_new is not None and len(delta) >= MANY_CHANGED:
+            # Feeds keep the change for long, and need not keep its rows.
+            delta.rows.borrow(self.table.range(self._before_new, self._before_new + len(delta)).arrow)
         if self.table.is_worth_packing:
             self.table.pack()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import insort
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,6 +82,12 @@ class ValueFold(ColumnFold):
 
     values: GroupValues
 
+    def saved(self, groups: int) -> dict[str, Any]:  # noqa: ARG002 - values know their groups
+        return {"values": self.values.table.saved()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.values.table.restore(saved["values"])
+
 
 class DistinctFold(ValueFold):
     """count, sum and avg of the values that are there, however often."""
@@ -95,6 +101,13 @@ class DistinctFold(ValueFold):
     @property
     def arrays(self) -> list[Array]:
         return self.inner.arrays
+
+    def saved(self, groups: int) -> dict[str, Any]:
+        return {**super().saved(groups), "inner": self.inner.saved(groups)}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        super().restore(saved)
+        self.inner.restore(saved["inner"])
 
     def resize(self, chosen: Array, room: int, *, renumbers: bool) -> None:
         self.inner.resize(chosen, room, renumbers=renumbers)

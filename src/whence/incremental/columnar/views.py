@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -50,6 +50,12 @@ class ColumnView(Protocol):
     def settle(self) -> None: ...
 
     def undo(self) -> None: ...
+
+    def saved(self) -> dict[str, Any]:
+        """All that is kept, for `restore`."""
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Become what was saved, instead of taking any bindings."""
 
 
 def head_terms(rule: TypedRule) -> list[Term]:
@@ -106,6 +112,12 @@ class ColumnTally:
     def undo(self) -> None:
         self._taken, self._is_again = [], False
         self.table.drop()
+
+    def saved(self) -> dict[str, Any]:
+        return {"table": self.table.saved()}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.table.restore(saved["table"])
 
 
 class ColumnGroups:
@@ -236,6 +248,18 @@ class ColumnGroups:
             fold.undo()
         self._touched, self._settling = [], None
         self.table.drop()
+
+    def saved(self) -> dict[str, Any]:
+        folds = [fold.saved(self._keys.size) for fold in self._kept]
+        return {"table": self.table.saved(), "keys": self._keys.saved(), "mark": self._mark, "folds": folds}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        self.table.restore(saved["table"])
+        self._keys.restore(saved["keys"])
+        self._mark, self._room = saved["mark"], self._keys.size
+        for fold, of_fold in zip(self._kept, saved["folds"], strict=True):
+            fold.restore(of_fold)
+        self._grow()
 
     def _bind(self, keys: Sequence[Array], weights: Array) -> Array:
         """Count bindings of groups, which have a number from now on."""

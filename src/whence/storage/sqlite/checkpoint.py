@@ -63,6 +63,19 @@ class Mark(NamedTuple):
     digest: int
     change: str | None
 
+    def is_of(self, vitals: Vitals) -> bool:
+        """Whether nothing has changed since."""
+        return (self.newest, self.digest) == (vitals.newest, vitals.digest)
+
+    def is_before(self, vitals: Vitals, connection: sqlite3.Connection) -> bool:
+        """Whether the feed leads from there to what is there now."""
+        is_older = self.newest < vitals.newest and self.change is not None
+        return is_older and self.change == _change(connection, self.number, self.newest)
+
+
+def made_after(connection: sqlite3.Connection, number: int, vitals: Vitals) -> Mark:
+    return Mark(number, vitals.newest, vitals.digest, _change(connection, number, vitals.newest))
+
 
 def can_have_checkpoint(relation: Relation) -> bool:
     """When rows leave, and in which order they came, is not in columns."""
@@ -107,8 +120,7 @@ class Checkpoints:
         vitals = read_vitals(self._connection, self._directory, known.number)
         if vitals is None:
             return
-        change = _change(self._connection, known.number, vitals.newest)
-        mark = Mark(known.number, vitals.newest, vitals.digest, change)
+        mark = made_after(self._connection, known.number, vitals)
         written = _read_file(self._directory, known.number)
         if written is None or written[0] != mark:
             _write_file(self._directory, mark, known.relation, counts.counted(known.relation))
@@ -153,9 +165,8 @@ def read_checkpoint(
     if found is None:
         return None
     mark, data = found
-    is_current = (mark.newest, mark.digest) == (vitals.newest, vitals.digest)
-    is_before = mark.newest < vitals.newest and mark.change is not None
-    if not is_current and not (is_before and mark.change == _change(connection, known.number, mark.newest)):
+    is_current = mark.is_of(vitals)
+    if not is_current and not mark.is_before(vitals, connection):
         return None
     rows = _read_rows(relation, data)
     if rows is None or is_current:

@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from whence.engines.engine import SavesState
 from whence.errors import StateError, UnknownNameError, WhenceError
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -23,10 +24,11 @@ from whence.session.journal import Entry, ForgottenError, State, TableState
 from whence.session.lifetimes import Tick
 from whence.session.session import Session
 from whence.storage.sqlite import files
-from whence.storage.sqlite.checkpoint import read_checkpoint
+from whence.storage.sqlite.checkpoint import can_have_checkpoint, read_checkpoint
 from whence.storage.sqlite.definitions import StoredRelation, read_definitions
+from whence.storage.sqlite.engine_state import has_state, load_engine
 from whence.storage.sqlite.feeds import read_changes
-from whence.storage.sqlite.files import DirectoryLock, check_version, read_vitals
+from whence.storage.sqlite.files import DirectoryLock, check_pages, check_version, read_vitals
 from whence.storage.sqlite.journal import StoredJournal
 from whence.storage.sqlite.values import checksum
 
@@ -125,7 +127,13 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
             files.create(directory)
         files.check_identity(directory)
         with files.reading(directory) as connection:
-            state, known = read_state(directory, connection)
+            saving = session.engine.capabilities.saving if has_state(directory) else None
+            # Whatever is read has a checksum. What is not read then is looked at before anything is written.
+            if saving is None:
+                check_pages(directory, connection)
+            state, known = read_state(directory, connection, saving)
+            if saving is not None and not state.is_loaded:
+                check_pages(directory, connection)
         check_version(directory, state.version)
         connection = files.writing(directory)
     except (OSError, sqlite3.Error) as error:
@@ -141,16 +149,33 @@ def open_directory(directory: Path, session: Session, keep_versions: int) -> Non
         owner = reference()
         return owner.engine.counts(name) if owner is not None and owner.intact else None
 
-    journal = StoredJournal(directory, lock, connection, known, keep_versions, contents)
+    def saving_engine() -> SavesState | None:
+        owner = reference()
+        return owner.engine.capabilities.saving if owner is not None and owner.intact else None
+
+    journal = StoredJournal(
+        directory,
+        lock,
+        connection,
+        known,
+        keep_versions,
+        contents,
+        saving_engine,
+        is_checked=not state.is_loaded,
+    )
     try:
         session.restore(state, journal)
     except BaseException:
+        # Nothing that is half there is written down.
+        session.intact = False
         journal.close()
         raise
 
 
-def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, dict[str, StoredRelation]]:
-    """Everything but the changes of old versions."""
+def read_state(
+    directory: Path, connection: sqlite3.Connection, engine: SavesState | None = None
+) -> tuple[State, dict[str, StoredRelation]]:
+    """Everything but the changes of old versions. An engine gets what it kept, if that is there."""
     head = read_head(directory, connection)
     try:
         definitions, known = read_definitions(connection, directory, head.catalog)
@@ -158,8 +183,26 @@ def read_state(directory: Path, connection: sqlite3.Connection) -> tuple[State, 
         raise
     except WhenceError as error:
         raise files.damaged(directory, f"its definitions cannot be understood: {error.message}") from error
-    tables = {name: read_table(connection, directory, each) for name, each in known.items() if each.rows is not None}
-    return State(head.version, definitions, tables, head.tick, read_notices(connection), head.timestamp), known
+    tables: dict[str, TableState] = {}
+
+    def read(each: StoredRelation) -> TableState:
+        name = each.relation.name
+        if name not in tables:
+            tables[name] = read_table(connection, directory, each)
+        return tables[name]
+
+    loaded = None
+    if engine is not None:
+        loaded = load_engine(connection, directory, engine, head.catalog, definitions, known, read)
+    for name, each in known.items():
+        if each.rows is None:
+            continue
+        if loaded is not None and name in loaded and can_have_checkpoint(each.relation):
+            tables[name] = TableState({}, {}, {})
+        else:
+            read(each)
+    notices, is_loaded = read_notices(connection), loaded is not None
+    return State(head.version, definitions, tables, head.tick, notices, head.timestamp, is_loaded), known
 
 
 def read_table(connection: sqlite3.Connection, directory: Path, known: StoredRelation) -> TableState:

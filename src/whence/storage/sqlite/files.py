@@ -192,12 +192,19 @@ def reading(directory: Path) -> Iterator[sqlite3.Connection]:
     uri = f"{(directory / DATABASE_FILE).absolute().as_uri()}?{mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
-            problems = [problem for (problem,) in connection.execute("PRAGMA quick_check(1)")]
-            if problems != ["ok"]:
-                raise damaged(directory, problems[0])
             yield connection
     except UNREADABLE as error:
         raise damaged(directory, str(error)) from error
+
+
+def check_pages(directory: Path, connection: sqlite3.Connection) -> None:
+    """Raises where the pages of the database do not fit together. That takes a look at each of them."""
+    try:
+        problems = [problem for (problem,) in connection.execute("PRAGMA quick_check(1)")]
+    except UNREADABLE as error:
+        raise damaged(directory, str(error)) from error
+    if problems != ["ok"]:
+        raise damaged(directory, problems[0])
 
 
 def writing(directory: Path) -> sqlite3.Connection:

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from whence.engines.engine import SavesState
 from whence.errors import StateError
 from whence.model.types import Row
 from whence.model.updates import Version
 from whence.session.journal import Entry, Journal, Record
 from whence.storage.sqlite.checkpoint import Checkpoints
 from whence.storage.sqlite.definitions import StoredRelation, catalog_checksum, write_definitions
+from whence.storage.sqlite.engine_state import EngineStates
 from whence.storage.sqlite.feeds import read_changes
 from whence.storage.sqlite.files import (
     DATABASE_FILE,
@@ -20,6 +22,7 @@ from whence.storage.sqlite.files import (
     DirectoryLock,
     VersionFile,
     Vitals,
+    check_pages,
     damaged,
     read_vitals,
     write_vitals,
@@ -38,8 +41,13 @@ class StoredJournal(Journal):
         known: dict[str, StoredRelation],
         keep_versions: int,
         contents: Callable[[str], Mapping[Row, int] | None],
+        engine: Callable[[], SavesState | None],
+        *,
+        is_checked: bool,
     ) -> None:
-        """`contents` gives the rows of a table as they are in memory, or None if nobody knows them for certain."""
+        """`contents` gives the rows of a table as they are in memory, and `engine` who has them; None if nobody knows
+        them for certain. Unless the pages of the database are checked, that is done before the first commit.
+        """
         self.directory = directory
         self._lock = lock
         self._connection = connection
@@ -50,6 +58,8 @@ class StoredJournal(Journal):
         self._file = directory.absolute() / DATABASE_FILE
         self._inodes = self._find_inodes()
         self._checkpoints = Checkpoints(self._file.parent, connection, contents)
+        self._states = EngineStates(self._file.parent, connection, engine)
+        self._is_checked = is_checked
 
     @property
     def version(self) -> Version:
@@ -61,6 +71,9 @@ class StoredJournal(Journal):
 
     def begin(self, version: Version) -> None:  # noqa: ARG002 - whichever
         self._lock.check()
+        if not self._is_checked:
+            check_pages(self.directory, self._connection)
+            self._is_checked = True
 
     def append(self, record: Record) -> None:
         known = self._known
@@ -86,16 +99,20 @@ class StoredJournal(Journal):
 
     def compact(self) -> None:
         """SQLite does that by itself, and tables that have grown are written as columns."""
-        self._checkpoints.write(self._known.values(), is_last=False)
+        self._write_copies(is_last=False)
 
     def close(self) -> None:
         try:
             if self._lock.is_held:
-                self._checkpoints.write(self._known.values(), is_last=True)
+                self._write_copies(is_last=True)
         finally:
             self._connection.close()
             self._version_file.close()
             self._lock.release()
+
+    def _write_copies(self, *, is_last: bool) -> None:
+        self._checkpoints.write(self._known.values(), is_last=is_last)
+        self._states.write(self._known.values(), is_last=is_last)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -140,6 +157,7 @@ class StoredJournal(Journal):
             known = self._known[change.relation.name]
             assert known.rows is not None
             self._checkpoints.count(known.number, len(change.delta))
+            self._states.count(len(change.delta))
             growth = known.rows.write(self._connection, change)
             if growth is None:
                 raise damaged(self.directory, f"rows of {change.relation.name!r} are not where they should be")

@@ -177,8 +177,8 @@ class CostForest(ForestMaintainer):
                 self._heap_keys, self._heap_nodes = longer(self._heap_keys), longer(self._heap_nodes)
             self._go_on(end, walk)
 
-    def _more_room(self, rows: int = 0) -> None:
-        super()._more_room(rows)
+    def _room_beside(self) -> None:
+        super()._room_beside()
         while len(self._noted) < len(self._forest.nodes):
             self._noted, self._before = longer(self._noted), longer(self._before)
         while len(self._heap_keys) < len(self._forest.nodes):

@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
-from typing import TypeAlias
+from hashlib import sha256
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,7 +23,15 @@ from whence.engines.local.forest.layout import Array, ForestArrays, RuleTables
 from whence.engines.local.forest.program import Compiled
 from whence.engines.local.forest.reach import reached
 from whence.engines.local.forest.read import ForestReader
-from whence.engines.local.forest.room import longer, more_room, new_forest, pack, restore_live, room_for_derivations
+from whence.engines.local.forest.room import (
+    loaded,
+    longer,
+    more_room,
+    new_forest,
+    pack,
+    restore_live,
+    room_for_derivations,
+)
 from whence.engines.local.forest.rows import Decoder, ForestChange, ForestCounts, ForestDelta, ForestRows
 from whence.engines.local.forest.tuples import find_one
 from whence.engines.local.forest.values import Interner
@@ -193,6 +202,36 @@ class ForestMaintainer(ProofForest):
             self._forest = room_for_derivations(self._forest, len(before))
             restore_live(self._forest, self._rules.heads, int(self._rules.shape[layout.LONGEST]), before, self._work)
 
+    def saved(self) -> Mapping[str, Any] | None:
+        if self.successor is not None:
+            return None
+        forest, counters = self._forest, self._forest.counters
+        nodes, derivations = int(counters[layout.NODES]), int(counters[layout.DERIVATIONS])
+        arrays = forest._replace(
+            nodes=forest.nodes[:nodes], best=forest.best[:nodes], derivations=forest.derivations[:derivations]
+        )
+        computed = [self._computer.count, self._needed]
+        return {"rules": self._digest(), "forest": arrays, "computed": computed, "values": self._interner.saved()}
+
+    def restore(self, saved: Mapping[str, Any]) -> bool:
+        # Joins are ordered as for building, and only a forest with the same indexes can be followed by them.
+        self._replan({})
+        if saved["rules"] != self._digest():
+            return False
+        self._interner.restore(saved["values"])
+        self._forest = loaded(self._forest, saved["forest"])
+        self._computer.count, self._needed = saved["computed"]
+        self._room_beside()
+        self._follow_numbers()
+        return True
+
+    def _digest(self) -> str:
+        """Of the rules as kernels have them."""
+        digest = sha256()
+        for table in self._rules._replace(numbers=NO_NODES):
+            digest.update(f"{table.shape} {table.dtype}".encode() + table.tobytes())
+        return digest.hexdigest()
+
     def counts(self, relation: str) -> Mapping[Row, int]:
         return ForestCounts(self, relation) if self.successor is None else self.successor.counts(relation)
 
@@ -327,6 +366,10 @@ class ForestMaintainer(ProofForest):
     def _more_room(self, rows: int = 0) -> None:
         """Wherever there is too little, and for so many more rows."""
         self._forest = more_room(self._forest, self._rules, rows)
+        self._room_beside()
+
+    def _room_beside(self) -> None:
+        """For as many nodes as the forest has room for."""
         while len(self._queue) < len(self._forest.nodes):
             self._queue, self._dead = longer(self._queue), longer(self._dead)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -63,6 +64,16 @@ def new_forest(rules: RuleTables, links: int, *, costs: bool) -> ForestArrays:
         index_state=state,
         derivations=np.empty((_SMALLEST, BODY + 2 * rules.shape[LONGEST]), np.int32),
         counters=np.zeros(5, np.int64),
+    )
+
+
+def loaded(empty: ForestArrays, saved: Sequence[Array]) -> ForestArrays:
+    """A forest that was saved without room for more, with the least room that an empty one has."""
+    return ForestArrays(
+        *[
+            copied(array, len(array), len(least)) if len(array) < len(least) else array
+            for array, least in zip(saved, empty, strict=True)
+        ]
     )
 
 

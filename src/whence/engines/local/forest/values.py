@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from whence.analysis.components import Component
+from whence.columns.packed_values import packed, unpacked
 from whence.engines.local.forest import layout
 from whence.engines.local.forest.layout import Array
 from whence.errors import EvaluationError
@@ -69,6 +70,25 @@ class Interner:
         self.values[first : self._count] = np.fromiter(new, object, len(new))
         if type_.has_ordinal:
             self.numbers[first : self._count] = [type_.ordinal(value) for value in new]
+
+    def saved(self) -> dict[str, Any]:
+        """All values, for `restore`. Raises NotInColumnsError for those that cannot be written down."""
+        families = [
+            [family, np.array(list(table.values()), np.int32), packed(list(table))]
+            for family, table in self._ids.items()
+        ]
+        return {"families": families, "numbers": self.numbers[: self._count]}
+
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Have the values that were saved, with the same integers. The others that are there are among them."""
+        self._count = len(saved["numbers"])
+        room = 1 << self._count.bit_length()
+        self.values, self.numbers = np.full(room, None, object), np.zeros(room, np.int64)
+        self.numbers[: self._count] = saved["numbers"]
+        for family, ids, given in saved["families"]:
+            values = unpacked(given)
+            self._ids.setdefault(family, {}).update(zip(values, ids.tolist(), strict=True))
+            self.values[ids] = np.fromiter(values, object, len(values))
 
     def decode(self, ids: Array) -> list[Value]:
         decoded: list[Value] = self.values[ids].tolist()

@@ -67,8 +67,8 @@ def differences(
             except AnalysisException as error:
                 found.append(f"{query}\n  Spark refuses it: {str(error).splitlines()[0]}")
                 continue
-            types = [spark_type(column.type) for column in db.relation("v").columns]
-            kinds = [field.dataType for field in theirs.schema.fields]
+            types = [spark_type(column.type).simpleString() for column in db.relation("v").columns]
+            kinds = [field.dataType.simpleString() for field in theirs.schema.fields]
             if types != kinds:
                 found.append(f"{query}\n  types {types}, and Spark's {kinds}")
             ours, others = bag(db.table("v").to_pylist()), bag(row.asDict() for row in theirs.collect())
@@ -84,4 +84,6 @@ def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 9)
-    return tuple(map(_plain, value)) if isinstance(value, list) else value
+    if isinstance(value, dict):
+        return tuple(map(_plain, value.values()))
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value

@@ -24,6 +24,7 @@ from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
 from whence.functions.resolve import Builtin
 from whence.functions.statistics import STATISTICS
 from whence.functions.strings import STRINGS
+from whence.functions.structs import STRUCTS
 from whence.functions.text_edits import TEXT_EDITS
 from whence.functions.tries import TRIES
 from whence.functions.urls import URLS
@@ -31,7 +32,7 @@ from whence.functions.vectors import VECTORS
 
 _FAMILIES = (
     *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
-    *(MATHEMATICS, PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
+    *(MATHEMATICS, PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, STRUCTS, TEXT_EDITS, TRIES),
     *(JSON_TEXTS, NUMBER_FORMATS, URLS, VECTORS),
 )
 

@@ -1,7 +1,7 @@
 """Which types widen to which, and the least type that several widen to.
 
 TINYINT < SMALLINT < INT < BIGINT < DECIMAL < REAL < DOUBLE      DATE < TIMESTAMP      NULL < every type
-Arrays go by their elements. Only where implicit casts are on, a STRING meets other types as well.
+Arrays go by their elements, and structs by their fields. Only where implicit casts are on, a STRING meets other types as well.
 """
 
 from __future__ import annotations
@@ -10,7 +10,18 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from whence.functions import implicit
-from whence.model.types import BY_NAME, DOUBLE, NULL, REAL, STRING, ArrayType, DecimalType, IntegerType, Type
+from whence.model.types import (
+    BY_NAME,
+    DOUBLE,
+    NULL,
+    REAL,
+    STRING,
+    ArrayType,
+    DecimalType,
+    IntegerType,
+    StructType,
+    Type,
+)
 from whence.model.types.decimals import MAX_PRECISION
 
 # Spark gives up fraction digits of a product or quotient that is too wide, but never below these.
@@ -65,14 +76,22 @@ def fits(source: Type, target: Type) -> bool:
     """Whether a value of `source` may be stored as `target` without a CAST: never narrowing."""
     if source in (target, NULL):
         return True
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return fits(source.element, target.element)
+    if (isinstance(source, ArrayType) and isinstance(target, ArrayType)) or _are_alike(source, target):
+        return all(map(fits, source.inner, target.inner))
     if target == DOUBLE:
         return is_number(source)
     if isinstance(target, DecimalType) and is_exact(source):
         given = as_decimal(source)
         return given.scale <= target.scale and given.precision - given.scale <= target.precision - target.scale
     return target in _chain(source)
+
+
+def _are_alike(left: Type, right: Type) -> bool:
+    """Whether they are structs whose fields have the same names, one after the other."""
+    if not (isinstance(left, StructType) and isinstance(right, StructType)):
+        return False
+    names = [[name.lower() for name, _ in kind.fields] for kind in (left, right)]
+    return names[0] == names[1]
 
 
 def _chain(kind: Type) -> Iterator[Type]:
@@ -98,6 +117,11 @@ def _wider(left: Type | None, right: Type) -> Type | None:
     if isinstance(left, ArrayType) and isinstance(right, ArrayType):
         element = _wider(left.element, right.element)
         return None if element is None else ArrayType(element)
+    if _are_alike(left, right):
+        assert isinstance(left, StructType)
+        found = [_wider(*pair) for pair in zip(left.inner, right.inner, strict=True)]
+        kinds = [kind for kind in found if kind is not None]
+        return left.with_inner(kinds) if len(kinds) == len(found) else None
     if is_number(left) and is_number(right):
         return _wider_number(left, right)
     return _longer(left, right)

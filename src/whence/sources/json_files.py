@@ -11,7 +11,7 @@ from whence.errors import DataError, EvaluationError, did_you_mean, shown
 from whence.model.defaults import defaults
 from whence.model.file_options import FileOptions
 from whence.model.schema import Column, Relation
-from whence.model.types import STRING, ArrayType, DecimalType, Value
+from whence.model.types import STRING, ArrayType, DecimalType, StructType, Value
 from whence.model.types.base import converter
 from whence.sources.text_files import file_text
 
@@ -68,7 +68,7 @@ class JsonLines:
         return row
 
 
-def _value(value: object, column: Column) -> Value:
+def _value(value: object, column: Column) -> object:
     """A text is read as the column's type, as in CSV: dates and large numbers come so."""
     if isinstance(value, str) and column.type != STRING:
         try:
@@ -80,6 +80,13 @@ def _value(value: object, column: Column) -> Value:
     if isinstance(value, list) and isinstance(column.type, ArrayType):
         element = Column(column.name, column.type.element)
         return tuple(_value(each, element) for each in value)
+    if isinstance(value, dict) and isinstance(column.type, StructType):
+        places = {name: column.type.place(name) for name in value}
+        kinds = column.type.inner
+        return {
+            name: value[name] if at is None else _value(value[name], Column(column.name, kinds[at]))
+            for name, at in places.items()
+        }
     if isinstance(value, dict | list):
         raise _misfit(column, value)
     return value  # type: ignore[return-value]

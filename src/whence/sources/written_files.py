@@ -66,6 +66,6 @@ def _text(value: object) -> str:
     """As a CAST to STRING writes it, and a file of rows reads it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False, default=_text)
     return str(value)

@@ -34,11 +34,13 @@ from whence.model.types import (
     ArrayType,
     DecimalType,
     Row,
+    StructType,
     Type,
     Value,
 )
 
 PRICE, WIDE, FINE, LONG = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30), DecimalType(18, 0)
+PAIR = StructType([("a", INT), ("b", STRING)])
 EXACT = Context(prec=100)
 
 
@@ -84,6 +86,8 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(PRICE): ((), (Decimal("0.50"), None)),
     ArrayType(REAL): ((), (0.5, -2.0), (1.5, None), (3.0, 4.0)),
     ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
+    PAIR: ((1, "a"), (1, None), (None, None), (-3, "b")),
+    ArrayType(PAIR): ((), ((1, "a"),), ((2, None), None, (2, "😀"), (1, "x"))),
 }
 TYPES = tuple(VALUES)
 TABLE = Relation("t", tuple(Column(f"x{number}", TYPES[number % len(TYPES)]) for number in range(2 * len(TYPES))))
@@ -223,6 +227,8 @@ _CASTS = (
     "DECIMAL(3,3)",
     "ARRAY<BIGINT>",
     "ARRAY<DOUBLE>",
+    "STRUCT<q: DOUBLE, b: STRING>",
+    "STRUCT<a: STRING, b: INT>",
 )
 
 _ESCAPES = ("'!'", "'%'", "'a'")
@@ -327,6 +333,10 @@ class Expressions:
             return [self._term(self.chance.choice((DATE, TIMESTAMP)))]
         if BUILTINS[function].resolve == takes(returns=DOUBLE):
             return []
+        if function == "named_struct":
+            return [self._term(self.chance.choice(TYPES)) for _ in range(self.chance.randint(1, 3))]
+        if function == "struct_field":
+            return [self._term(self.chance.choice((PAIR, ArrayType(PAIR))))]
         known = _PLACES.get(function)
         while True:
             if known is not None:
@@ -413,6 +423,11 @@ class Expressions:
                 return f"mask({', '.join([one, *(choose(_SIGNS) for _ in others)])})"
             case "flatten", _:
                 return f"flatten(array({listed}))"
+            case "named_struct", _:
+                named = ", ".join(f"'{name}', {each}" for name, each in zip("aBc", arguments, strict=False))
+                return choose((f"struct({listed})", f"named_struct({named})"))
+            case "struct_field", [one]:
+                return f"({one}).{choose('aB')}"
             case "item", [array, place]:
                 return f"{array}[{place}]"
             case (("floor_digits" | "ceil_digits"), [one, digits]):

@@ -21,7 +21,8 @@ import pytest
 from pyspark.errors import AnalysisException, ArithmeticException, ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import ArrayType as SparkArray
-from pyspark.sql.types import DataType, DateType, TimestampNTZType, TimestampType
+from pyspark.sql.types import DataType, DateType, StringType, StructField, TimestampNTZType, TimestampType
+from pyspark.sql.types import StructType as SparkStruct
 
 from tests.engines.spark.sql_expressions import APPROXIMATE, FINE, NUMBERED, Expression, Expressions, random_rows
 from whence.engines.spark.types import spark_type
@@ -29,7 +30,7 @@ from whence.errors import EvaluationError
 from whence.functions.builtin import BUILTINS
 from whence.functions.records import RECORDS
 from whence.functions.statistics import STATISTICS
-from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, Row, Type, Value
+from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, Row, StructType, Type, Value
 from whence.model.types.base import converter
 
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Europe/London")
@@ -316,6 +317,8 @@ def ntz(kind: Type) -> DataType:
 def text_type(kind: Type) -> Type:
     if isinstance(kind, ArrayType):
         return ArrayType(text_type(kind.element))
+    if isinstance(kind, StructType):
+        return kind.with_inner([text_type(each) for each in kind.inner])
     return STRING if kind in (DATE, TIMESTAMP) else kind
 
 
@@ -368,16 +371,28 @@ def values_in_spark(frame: DataFrame, texts: Sequence[str]) -> list[list[Any]]:
 def same_type(ours: Type, theirs: DataType) -> bool:
     if isinstance(ours, ArrayType) and isinstance(theirs, SparkArray):
         return same_type(ours.element, theirs.elementType)
+    if isinstance(ours, StructType) and isinstance(theirs, SparkStruct):
+        kinds = [field.dataType for field in theirs.fields]
+        return [name for name, _ in ours.fields] == theirs.names and all(map(same_type, ours.inner, kinds))
     # Spark's date_trunc makes a moment with a zone even of a time that has none.
     return spark_type(ours) == theirs or (ours == TIMESTAMP and isinstance(theirs, TimestampType | TimestampNTZType))
 
 
 def as_text(text: str, kind: DataType) -> str:
     """Dates and times as texts, since Python has no year 10000."""
-    target, inner = "STRING", kind
-    while isinstance(inner, SparkArray):
-        target, inner = f"ARRAY<{target}>", inner.elementType
-    return f"CAST({text} AS {target})" if isinstance(inner, DateType | TimestampType | TimestampNTZType) else text
+    target = _in_texts(kind)
+    return text if target == kind else f"CAST({text} AS {target.simpleString()})"
+
+
+def _in_texts(kind: DataType) -> DataType:
+    match kind:
+        case SparkArray(elementType=element):
+            return SparkArray(_in_texts(element), kind.containsNull)
+        case SparkStruct(fields=fields):
+            return SparkStruct([StructField(each.name, _in_texts(each.dataType), each.nullable) for each in fields])
+        case DateType() | TimestampType() | TimestampNTZType():
+            return StringType()
+    return kind
 
 
 def tried(session: SparkSession, text: str) -> Column:
@@ -391,7 +406,9 @@ def tried(session: SparkSession, text: str) -> Column:
 def plain(value: object) -> object:
     if isinstance(value, float):
         return value + 0.0
-    return tuple(map(plain, value)) if isinstance(value, list) else value
+    if isinstance(value, dict):
+        return tuple(map(plain, value.values()))
+    return tuple(map(plain, value)) if isinstance(value, list | tuple) else value
 
 
 def agree(ours: object, theirs: object) -> bool:

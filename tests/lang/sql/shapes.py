@@ -15,6 +15,7 @@ TABLES = {
     "u": "id INT, g STRING, z INT",
     "a": "id INT, a ARRAY<INT>, s STRING",
     "e": "id INT, k STRING, at TIMESTAMP_NTZ, v INT",
+    "r": "id INT, s STRUCT<a: INT, b: STRING>, l ARRAY<STRUCT<k: STRING, v: STRUCT<n: INT>>>",
 }
 
 
@@ -42,7 +43,13 @@ def row_of_e(pick: random.Random, number: int) -> Row:
     return (number, pick.choice([None, "a", "b"]), pick.choice([None, moment, moment, moment]), pick.randrange(5))
 
 
-DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e}
+def row_of_r(pick: random.Random, number: int) -> Row:
+    pairs = [(pick.choice([None, 1, 2]), pick.choice([None, "x", "y"])), None]
+    entries = [(pick.choice("pq"), pick.choice([None, (pick.choice([None, 1, 2]),)])) for _ in range(pick.randrange(3))]
+    return (number, pick.choice(pairs), pick.choice([None, (*entries, None), tuple(entries), tuple(entries)]))
+
+
+DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e, "r": row_of_r}
 
 GROUPS = [
     "SELECT g, x, count(*) AS n, grouping_id() AS gi, sum(y) AS s FROM t GROUP BY ROLLUP(g, x)",
@@ -181,6 +188,43 @@ WINDOW_STATISTICS = [
     "SELECT listagg(g, ',') WITHIN GROUP (ORDER BY g DESC) AS l, mode() WITHIN GROUP (ORDER BY x DESC) AS m FROM t",
     "SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE id > 2) AS f FROM t",
 ]
+STRUCTS = [
+    "SELECT id, s.a, r.s.b, l.k, l[0].v.n FROM r WHERE size(l) > 0",
+    "SELECT s.*, id FROM r WHERE s.a > 0 OR s IS NULL",
+    "SELECT s.* EXCEPT (b), r.l FROM r",
+    "SELECT s, count(*) AS n, max(id) AS m FROM r GROUP BY s",
+    "SELECT s.a, count(DISTINCT s) AS n, min(s) AS least, max(s) AS most FROM r GROUP BY s.a",
+    "SELECT struct(s.a, max(id) AS m, count(*) + 1) AS q FROM r GROUP BY s.a HAVING s.a > 0",
+    "SELECT id, named_struct('x', id, 'Y', s) AS q, struct(*) AS all_of_it FROM r",
+    "SELECT DISTINCT struct(s.b, id % 2 AS h) AS q FROM r",
+    "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s = q.s",
+    "SELECT p.id, q.id AS other FROM r p LEFT JOIN r q ON p.s <=> q.s AND p.id < q.id",
+    "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s.a = q.s.a AND p.s < q.s",
+    "SELECT id FROM r WHERE s IN (named_struct('a', 1, 'b', 'x'), named_struct('a', 2, 'b', NULL))",
+    "SELECT id FROM r WHERE s NOT IN (SELECT s FROM r WHERE id < 4 AND s IS NOT NULL)",
+    "SELECT s FROM r WHERE id < 9 EXCEPT SELECT s FROM r WHERE id < 4",
+    "SELECT s FROM r UNION SELECT struct(z, g) FROM u",
+    "SELECT id, coalesce(s, named_struct('a', 0, 'b', '-')).b AS b, if(id > 4, s, NULL).a AS a FROM r",
+    "SELECT id, row_number() OVER (PARTITION BY s.a ORDER BY s.b, id) AS n, s.b FROM r",
+    "SELECT id, rank() OVER (ORDER BY s) AS n, sum(s.a) OVER (PARTITION BY s.b) AS t FROM r",
+    "SELECT max_by(s, id) AS m, min_by(id, id) AS n, max_by(s.a, id) FILTER (WHERE id > 3) AS o FROM r",
+    "SELECT s.b, max_by(id, id), min_by(s.a, id), max_by(g, x) FROM r LEFT JOIN t USING (id) GROUP BY s.b, x, g",
+    "SELECT id, max_by(s.b, id) OVER (ORDER BY id ROWS 2 PRECEDING) AS b FROM (SELECT DISTINCT * FROM r WHERE id > 2)",
+    "SELECT id, e.k, e.v.n FROM r LATERAL VIEW explode(l) x AS e",
+    "SELECT id, p, e.v FROM r LATERAL VIEW posexplode_outer(l) x AS p, e",
+    "SELECT inline(l) FROM r",
+    "SELECT id, inline_outer(l) AS (key, value) FROM r",
+    "SELECT k, count(*) AS n, max(v.n) AS m FROM r LATERAL VIEW inline(l) GROUP BY k",
+    "SELECT q.k, id FROM r, LATERAL inline(l) AS q(k, w)",
+    "SELECT id, (SELECT max(o.s.b) FROM r o WHERE o.s.a = r.s.a) AS b FROM r",
+    "SELECT id FROM r WHERE EXISTS (SELECT 1 FROM t WHERE t.x = r.s.a AND t.g = 'a')",
+    "SELECT id, CAST(s AS STRING), CAST(s AS STRUCT<c: BIGINT, d: STRING>), CAST(l AS STRING), typeof(l) FROM r",
+    "SELECT id, sort_array(l) AS l, array_contains(l, named_struct('k', 'p', 'v', named_struct('n', 1))) AS c FROM r",
+    "SELECT s.a, sum(id) AS n, grouping(s.a) AS g FROM r GROUP BY ROLLUP(s.a)",
+    "SELECT id, s.a FROM r ORDER BY s.a DESC, id LIMIT 3",
+    "SELECT collect_set(s.a) AS c FROM (SELECT s FROM r WHERE s.a = 1)",
+    "SELECT id, q.s.a FROM (SELECT id, struct(s) AS q FROM r)",
+]
 # Spark has no such comparisons.
 QUANTIFIED = [
     "SELECT id FROM t WHERE x >= ALL (SELECT z FROM u WHERE z IS NOT NULL)",
@@ -202,5 +246,5 @@ EVENT_TIME = [
 ]
 AS_IN_SPARK = [
     *(*EVENT_TIME, *GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
-    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS),
+    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS, *STRUCTS),
 ]

@@ -23,7 +23,7 @@ from whence.engines.spark.types import rows_to_arrow, values_from_arrow
 from whence.incremental.aggregates import best_first
 from whence.incremental.counting.folds import Candidates
 from whence.model.schema import Relation
-from whence.model.types import ArrayType, Row, Type
+from whence.model.types import Row, Type
 
 # So many of the best values are looked for at a time, and kept until there is another base.
 BEST_AT_ONCE = 1_024
@@ -70,8 +70,8 @@ class ValueOrder:
     def __init__(self, function: str, kind: Type) -> None:
         self.of = best_first(function, kind)
         self.arrow = "ascending" if function == "min" else "descending"
-        # Arrow sorts no lists.
-        self.is_arrows = not isinstance(kind, ArrayType)
+        # Arrow sorts no lists and no structs.
+        self.is_arrows = not kind.inner
         self.kind = kind
 
 

@@ -233,7 +233,11 @@ class Registry:
         codec = self._codecs[name]
         heaps = [points.known_heap for points in self._points[name][first:]]
         known = [heap for heap in heaps if heap is not None]
-        if codec.kind != COUNTS or len(known) < len(heaps) or any(_is_list(field.type) for field in codec.schema):
+        if (
+            codec.kind != COUNTS
+            or len(known) < len(heaps)
+            or any(pa.types.is_nested(field.type) for field in codec.schema)
+        ):
             return None
         names = column_names(codec.relation.arity)
         rows = pa.concat_tables([heap.table() for heap in known]).group_by(names).aggregate([("n", "sum")])
@@ -412,10 +416,6 @@ def _put_back(state: State, segments: Segments[Any] | None, overlay: Mapping[Row
         state.take_back_tiers(tiers, overlay)
     else:
         state.change(overlay)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind))
 
 
 def latest(table: pa.Table, relation: Relation) -> pa.Table:

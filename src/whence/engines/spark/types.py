@@ -15,6 +15,7 @@ from pyspark.sql.types import StructField, StructType
 
 from whence.model.schema import Relation
 from whence.model.types import ArrayType, DecimalType, Row, Type, Value
+from whence.model.types import StructType as WhenceStruct
 
 
 def spark_type(kind: Type) -> spark.DataType:
@@ -23,6 +24,8 @@ def spark_type(kind: Type) -> spark.DataType:
             return spark.DecimalType(precision, scale)
         case ArrayType(element=element):
             return spark.ArrayType(spark_type(element))
+        case WhenceStruct(fields=fields):
+            return StructType([StructField(name, spark_type(each)) for name, each in fields])
     found: spark.DataType = getattr(spark, kind.spark_name)()
     return found
 
@@ -83,7 +86,7 @@ def values_to_arrow(values: Sequence[Value], kind: Type) -> pa.Array:
 
 def values_from_arrow(array: pa.Array | pa.ChunkedArray, kind: Type) -> list[Value]:
     """The values of an array of that type. Whatever numpy can, it does, which is many times faster than Arrow alone."""
-    if isinstance(kind, ArrayType):
+    if kind.inner:
         return kind.from_arrow(array.to_pylist())
     if pa.types.is_null(array.type):
         return [None] * len(array)

@@ -27,11 +27,12 @@ Formula: TypeAlias = list[list[Node]]
 
 @dataclass(slots=True)
 class TypeName(SyntaxNode):
-    """`number`, `DECIMAL(10, 2)` with its numbers as parameters, `ARRAY<INT>` with an element."""
+    """`number`, `DECIMAL(10, 2)` with its numbers as parameters, `ARRAY<INT>` with an element, `STRUCT<a: INT>`."""
 
     name: Token
     parameters: list[Token]
     element: TypeName | RecordTypeNode | None
+    fields: list[ColumnNode] | None = None
 
 
 @dataclass(slots=True)

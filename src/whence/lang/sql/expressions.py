@@ -19,6 +19,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.shorthand import shorthand, unit_call
 from whence.lang.sql.special_forms import PARTS, SPECIAL_FORMS, negate
+from whence.lang.sql.structs import struct_call, with_fields
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable
@@ -107,6 +108,10 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
             return Call(BINARY[type(node)], (sub(node.this), sub(node.expression)), span=span)
         case exp.Cast():
             return _cast(sub(node.this), node, span)
+        case exp.Dot(expression=exp.Identifier() as field):
+            return with_fields(sub(node.this), [field.name], span)
+        case exp.Anonymous() if str(node.this).lower() == "struct" and "struct" not in lowering.signatures:
+            return struct_call(with_columns(block, node), sub, span)
         case exp.Anonymous():
             return _function(lowering, block, node, sub, span)
         case exp.Subquery() | exp.Select() | exp.SetOperation():
@@ -127,14 +132,13 @@ def row(lowering: Lowering, block: Block, node: exp.Expr) -> list[Term]:
 
 
 def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | None) -> Term:
-    table = node.table or None
-    if node.args.get("db") is not None:
-        raise UnsupportedError("names with more than two parts are not supported", span=span)
-    term = block.resolve(table, node.name, span)
-    if term is not None:
+    names = [part.name for part in node.parts]
+    found = block.resolve_path(names, span)
+    if found is not None:
+        term, fields = found
         # As if it had been written here, for messages.
-        return replace(term, span=span)
-    name = f"{table}.{node.name}" if table else node.name
+        return with_fields(replace(term, span=span), fields, span)
+    name = ".".join(names)
     hint = did_you_mean(name, block.visible_columns())
     if name.lower() in block.aliases:
         hint = "it is an alias of this SELECT: write its expression again, or compute it in a subquery in FROM"

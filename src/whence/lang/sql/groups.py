@@ -153,7 +153,8 @@ class Grouped(Block):
         if aggregate_calls(node) == [node]:
             return self._aggregates.get(to_aggregate(self._lowering, self._before, node))
         if (
-            isinstance(node, exp.Column | exp.Literal | exp.Query)
+            isinstance(node, exp.Literal | exp.Query)
+            or (isinstance(node, exp.Column) and not node.table)
             or node.find(exp.Query) is not None
             or aggregate_calls(node)
         ):

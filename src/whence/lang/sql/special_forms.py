@@ -28,7 +28,7 @@ PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.StrPosition: ("substr",),
     exp.Cast: ("to",),
     exp.TryCast: ("to", "safe"),
-    exp.Column: ("table", "db"),
+    exp.Column: ("table", "db", "catalog"),
     exp.Literal: ("is_string",),
     exp.Div: ("typed", "safe"),
     exp.Floor: ("decimals",),

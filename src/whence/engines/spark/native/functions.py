@@ -258,7 +258,23 @@ _ARITHMETIC: dict[str, Builder] = {
     "ceil": _whole("ceil", F.ceil),
 }
 
+
+def _struct(call: NativeCall) -> ColumnExpression:
+    names = [
+        str(name.value) for place in range(0, len(call.arguments), 2) if (name := call.constant(place)) is not None
+    ]
+    fields = zip(names, call.arguments[1::2], strict=True)
+    return call.plain(F.struct(*(piece.column.alias(name) for name, piece in fields)))
+
+
+def _field(call: NativeCall) -> ColumnExpression | None:
+    name = call.constant(1)
+    return None if name is None else call.plain(call.arguments[0].column.getField(str(name.value)))
+
+
 FUNCTIONS: dict[str, Builder] = {
+    "named_struct": _struct,
+    "struct_field": _field,
     **{name: _of_other_types(builder) for name, builder in _ARITHMETIC.items()},
     "sign": lambda call: call.plain(F.signum(call.arguments[0].column.cast("double"))),
     "sqrt": _sqrt,

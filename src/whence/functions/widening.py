@@ -1,7 +1,8 @@
 """Which types widen to which, and the least type that several widen to.
 
 TINYINT < SMALLINT < INT < BIGINT < DECIMAL < REAL < DOUBLE      DATE < TIMESTAMP      NULL < every type
-Arrays go by their elements, and structs by their fields. Only where implicit casts are on, a STRING meets other types as well.
+Arrays go by their elements, and structs by their fields. Only where implicit casts are on, a STRING meets other types
+as well.
 """
 
 from __future__ import annotations

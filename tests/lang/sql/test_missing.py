@@ -26,8 +26,8 @@ def refusal(select: str) -> whence.WhenceError:
     ("call", "message", "hint"),
     [
         (
-            "inline(x)",
-            "inline(...) makes several rows of one, which is not supported",
+            "stack(2, x, y)",
+            "stack(...) makes several rows of one, which is not supported",
             "use explode, or keep the elements in a table of their own",
         ),
         (

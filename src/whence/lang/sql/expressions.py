@@ -108,10 +108,6 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
             return Call(BINARY[type(node)], (sub(node.this), sub(node.expression)), span=span)
         case exp.Cast():
             return _cast(sub(node.this), node, span)
-        case exp.Dot(expression=exp.Identifier() as field):
-            return with_fields(sub(node.this), [field.name], span)
-        case exp.Anonymous() if str(node.this).lower() == "struct" and "struct" not in lowering.signatures:
-            return struct_call(with_columns(block, node), sub, span)
         case exp.Anonymous():
             return _function(lowering, block, node, sub, span)
         case exp.Subquery() | exp.Select() | exp.SetOperation():
@@ -192,6 +188,8 @@ def _function(
     if any(isinstance(a, exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
     node = with_columns(block, node)
+    if lowered == "struct" and lowered not in lowering.signatures:
+        return struct_call(node, sub, span)
     if lowered in _WITH_UNIT and len(node.expressions) == 3 and lowered not in lowering.signatures:
         unit, *rest = node.expressions
         return unit_call(name, unit, [sub(a) for a in rest], span)

@@ -1,4 +1,4 @@
-"""Structs in SQL: struct(...) with the names that its fields get, s.a and s.*"""
+"""Structs in SQL: struct(...) with the names that its fields get, s.a and s.*, which is all of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""STRUCT<name: type, ...>: tuples of the values of all fields, each of which may be NULL. NULL comes first in their order."""
+"""STRUCT<name: type, ...>: tuples of the values of all fields. Each may be NULL, which comes first in their order."""
 
 from __future__ import annotations
 

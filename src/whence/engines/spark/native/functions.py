@@ -27,7 +27,7 @@ from whence.functions.arithmetic import operand_decimal
 from whence.functions.dates import SPELLINGS, TRUNCATIONS
 from whence.functions.resolve import constant_integer
 from whence.functions.widening import as_decimal, is_integer
-from whence.model.types import BIGINT, DATE, DOUBLE, REAL, TIMESTAMP, DecimalType, Type
+from whence.model.types import BIGINT, DATE, DOUBLE, REAL, TIMESTAMP, DecimalType, StructType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 # A whole quotient of so many digits is a BIGINT, whatever the digits are.
@@ -260,11 +260,10 @@ _ARITHMETIC: dict[str, Builder] = {
 
 
 def _struct(call: NativeCall) -> ColumnExpression:
-    names = [
-        str(name.value) for place in range(0, len(call.arguments), 2) if (name := call.constant(place)) is not None
-    ]
-    fields = zip(names, call.arguments[1::2], strict=True)
-    return call.plain(F.struct(*(piece.column.alias(name) for name, piece in fields)))
+    kind = call.resolved.result
+    assert isinstance(kind, StructType)
+    fields = zip(kind.fields, call.arguments[1::2], strict=True)
+    return call.plain(F.struct(*(piece.column.alias(name) for (name, _), piece in fields)))
 
 
 def _field(call: NativeCall) -> ColumnExpression | None:

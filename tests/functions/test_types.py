@@ -35,6 +35,7 @@ from whence.model.types import (
     TYPES,
     ArrayType,
     DecimalType,
+    MapType,
     StructType,
     Type,
 )
@@ -63,6 +64,8 @@ EXAMPLES: dict[Type, tuple[Any, ...]] = {
     ArrayType(BIGINT): ((), (None,), (1, None), (2,)),
     ArrayType(ArrayType(DATE)): (((),), ((None, datetime.date(2026, 1, 31)), None)),
     StructType([("a", INT), ("odd `name`", STRING)]): ((None, "a'b"), (1, None), (1, ""), (2, None)),
+    MapType(STRING, INT): ((), (("a", None),), (("a", 1), ("b", 2)), (("b", 1),)),
+    MapType(DATE, ArrayType(STRING)): ((), ((datetime.date(2026, 1, 31), ("x", None)),)),
     ArrayType(StructType([("at", DATE), ("in", StructType([("n", DecimalType(5, 2))]))])): (
         (),
         (None,),

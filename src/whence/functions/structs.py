@@ -1,7 +1,7 @@
 """Making structs and taking them apart.
 
 named_struct('a', 1, 'b', x)      what struct(1 AS a, x AS b) stands for as well
-struct_field(s, 'a')              s.a in SQL; of an array of structs, the array of that field
+struct_field(s, 'a')              s.a in SQL; of an array of structs, the array of that field; of a map, the value
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, did_you_mean
+from whence.functions.maps import value_at
 from whence.functions.resolve import Builtin, Evaluator, Operand, Resolved, always, check_arity, never, plain
 from whence.model.span import Span
 from whence.model.terms import Call, Constant
-from whence.model.types import ArrayType, StructType, Type
+from whence.model.types import STRING, ArrayType, MapType, StructType, Type
 
 
 def check_field_names(names: Sequence[str], span: Span | None) -> None:
@@ -44,6 +45,8 @@ def _struct(*operands: Operand) -> Evaluator:
 def _resolve_field(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
     name, given = _name(call, 1), types[0]
+    if isinstance(given, MapType) and given.key == STRING:
+        return Resolved(given.value, types)
     struct = given.element if isinstance(given, ArrayType) else given
     if not isinstance(struct, StructType):
         raise TypeMismatchError(
@@ -61,6 +64,8 @@ def _resolve_field(call: Call, types: tuple[Type, ...]) -> Resolved:
 
 def _field(resolved: Resolved) -> Callable[[Any, str], Any]:
     given = resolved.arguments[0]
+    if isinstance(given, MapType):
+        return value_at
     struct = given.element if isinstance(given, ArrayType) else given
     assert isinstance(struct, StructType)
     places = {name.lower(): place for place, (name, _) in enumerate(struct.fields)}

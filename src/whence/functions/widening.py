@@ -77,7 +77,7 @@ def fits(source: Type, target: Type) -> bool:
     """Whether a value of `source` may be stored as `target` without a CAST: never narrowing."""
     if source in (target, NULL):
         return True
-    if (isinstance(source, ArrayType) and isinstance(target, ArrayType)) or _are_alike(source, target):
+    if _are_alike(source, target):
         return all(map(fits, source.inner, target.inner))
     if target == DOUBLE:
         return is_number(source)
@@ -88,11 +88,11 @@ def fits(source: Type, target: Type) -> bool:
 
 
 def _are_alike(left: Type, right: Type) -> bool:
-    """Whether they are structs whose fields have the same names, one after the other."""
-    if not (isinstance(left, StructType) and isinstance(right, StructType)):
+    """Whether both are arrays or maps, or structs whose fields have the same names, one after the other."""
+    if not left.inner or type(left) is not type(right):
         return False
-    names = [[name.lower() for name, _ in kind.fields] for kind in (left, right)]
-    return names[0] == names[1]
+    names = [[name.lower() for name, _ in kind.fields] for kind in (left, right) if isinstance(kind, StructType)]
+    return not names or names[0] == names[1]
 
 
 def _chain(kind: Type) -> Iterator[Type]:
@@ -115,11 +115,7 @@ def _wider(left: Type | None, right: Type) -> Type | None:
         return right
     if implicit.are_on() and STRING in (left, right):
         return implicit.promoted(right if left == STRING else left)
-    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        element = _wider(left.element, right.element)
-        return None if element is None else ArrayType(element)
     if _are_alike(left, right):
-        assert isinstance(left, StructType)
         found = [_wider(*pair) for pair in zip(left.inner, right.inner, strict=True)]
         kinds = [kind for kind in found if kind is not None]
         return left.with_inner(kinds) if len(kinds) == len(found) else None

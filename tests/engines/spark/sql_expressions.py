@@ -33,6 +33,7 @@ from whence.model.types import (
     TINYINT,
     ArrayType,
     DecimalType,
+    MapType,
     Row,
     StructType,
     Type,
@@ -40,6 +41,7 @@ from whence.model.types import (
 )
 
 PRICE, WIDE, FINE, LONG = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30), DecimalType(18, 0)
+LOOKUP = MapType(STRING, INT)
 PAIR = StructType([("a", INT), ("b", STRING)])
 EXACT = Context(prec=100)
 
@@ -86,6 +88,7 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(PRICE): ((), (Decimal("0.50"), None)),
     ArrayType(REAL): ((), (0.5, -2.0), (1.5, None), (3.0, 4.0)),
     ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
+    LOOKUP: ((), (("a", 1),), (("b", None), ("a", 2)), (("12", -7),)),
     PAIR: ((1, "a"), (1, None), (None, None), (-3, "b")),
     ArrayType(PAIR): ((), ((1, "a"),), ((2, None), None, (2, "😀"), (1, "x"))),
 }
@@ -201,6 +204,11 @@ _PLACES: dict[str, tuple[Type, ...]] = {
     "from_unixtime": (INT, STRING),
     "try_cast": (STRING,),
     "flatten": (ArrayType(INT), ArrayType(INT)),
+    "map_from_arrays": (ArrayType(INT), ArrayType(STRING)),
+    "map_from_entries": (ArrayType(PAIR),),
+    "map_concat": (LOOKUP, LOOKUP),
+    "map_contains_key": (LOOKUP, STRING),
+    **dict.fromkeys(("map_keys", "map_values", "map_entries"), (LOOKUP,)),
     "encode": (STRING, STRING),
     "decode_bytes": (BINARY, STRING),
     "hmac": (BINARY, STRING),
@@ -335,6 +343,8 @@ class Expressions:
             return []
         if function == "named_struct":
             return [self._term(self.chance.choice(TYPES)) for _ in range(self.chance.randint(1, 3))]
+        if function == "map":
+            return [self._term(kind) for kind in self.chance.choices(TYPES, k=2)]
         if function == "struct_field":
             return [self._term(self.chance.choice((PAIR, ArrayType(PAIR))))]
         known = _PLACES.get(function)

@@ -22,6 +22,7 @@ from pyspark.errors import AnalysisException, ArithmeticException, ParseExceptio
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import ArrayType as SparkArray
 from pyspark.sql.types import DataType, DateType, StringType, StructField, TimestampNTZType, TimestampType
+from pyspark.sql.types import MapType as SparkMap
 from pyspark.sql.types import StructType as SparkStruct
 
 from tests.engines.spark.sql_expressions import APPROXIMATE, FINE, NUMBERED, Expression, Expressions, random_rows
@@ -30,7 +31,7 @@ from whence.errors import EvaluationError
 from whence.functions.builtin import BUILTINS
 from whence.functions.records import RECORDS
 from whence.functions.statistics import STATISTICS
-from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, Row, StructType, Type, Value
+from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, MapType, Row, StructType, Type, Value
 from whence.model.types.base import converter
 
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Europe/London")
@@ -315,9 +316,7 @@ def ntz(kind: Type) -> DataType:
 
 
 def text_type(kind: Type) -> Type:
-    if isinstance(kind, ArrayType):
-        return ArrayType(text_type(kind.element))
-    if isinstance(kind, StructType):
+    if kind.inner:
         return kind.with_inner([text_type(each) for each in kind.inner])
     return STRING if kind in (DATE, TIMESTAMP) else kind
 
@@ -371,6 +370,8 @@ def values_in_spark(frame: DataFrame, texts: Sequence[str]) -> list[list[Any]]:
 def same_type(ours: Type, theirs: DataType) -> bool:
     if isinstance(ours, ArrayType) and isinstance(theirs, SparkArray):
         return same_type(ours.element, theirs.elementType)
+    if isinstance(ours, MapType) and isinstance(theirs, SparkMap):
+        return same_type(ours.key, theirs.keyType) and same_type(ours.value, theirs.valueType)
     if isinstance(ours, StructType) and isinstance(theirs, SparkStruct):
         kinds = [field.dataType for field in theirs.fields]
         return [name for name, _ in ours.fields] == theirs.names and all(map(same_type, ours.inner, kinds))
@@ -388,6 +389,8 @@ def _in_texts(kind: DataType) -> DataType:
     match kind:
         case SparkArray(elementType=element):
             return SparkArray(_in_texts(element), kind.containsNull)
+        case SparkMap(keyType=key, valueType=value):
+            return SparkMap(_in_texts(key), _in_texts(value), kind.valueContainsNull)
         case SparkStruct(fields=fields):
             return SparkStruct([StructField(each.name, _in_texts(each.dataType), each.nullable) for each in fields])
         case DateType() | TimestampType() | TimestampNTZType():

@@ -15,6 +15,7 @@ TABLES = {
     "u": "id INT, g STRING, z INT",
     "a": "id INT, a ARRAY<INT>, s STRING",
     "e": "id INT, k STRING, at TIMESTAMP_NTZ, v INT",
+    "m": "id INT, m MAP<STRING, INT>",
     "r": "id INT, s STRUCT<a: INT, b: STRING>, l ARRAY<STRUCT<k: STRING, v: STRUCT<n: INT>>>",
 }
 
@@ -43,13 +44,18 @@ def row_of_e(pick: random.Random, number: int) -> Row:
     return (number, pick.choice([None, "a", "b"]), pick.choice([None, moment, moment, moment]), pick.randrange(5))
 
 
+def row_of_m(pick: random.Random, number: int) -> Row:
+    keys = pick.sample("pqr", pick.randrange(4))
+    return (number, pick.choice([None, *[tuple((key, pick.choice([None, 1, 2])) for key in keys)] * 3]))
+
+
 def row_of_r(pick: random.Random, number: int) -> Row:
     pairs = [(pick.choice([None, 1, 2]), pick.choice([None, "x", "y"])), None]
     entries = [(pick.choice("pq"), pick.choice([None, (pick.choice([None, 1, 2]),)])) for _ in range(pick.randrange(3))]
     return (number, pick.choice(pairs), pick.choice([None, (*entries, None), tuple(entries), tuple(entries)]))
 
 
-DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e, "r": row_of_r}
+DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e, "m": row_of_m, "r": row_of_r}
 
 GROUPS = [
     "SELECT g, x, count(*) AS n, grouping_id() AS gi, sum(y) AS s FROM t GROUP BY ROLLUP(g, x)",
@@ -225,6 +231,25 @@ STRUCTS = [
     "SELECT collect_set(s.a) AS c FROM (SELECT s FROM r WHERE s.a = 1)",
     "SELECT id, q.s.a FROM (SELECT id, struct(s) AS q FROM r)",
 ]
+MAPS = [
+    "SELECT id, m FROM m",
+    "SELECT id, m['p'] AS p, element_at(m, 'q') AS q, try_element_at(m, 'z') AS z FROM m",
+    "SELECT id, map_keys(m), map_values(m), map_entries(m), size(m), cardinality(m) FROM m",
+    "SELECT id, map_contains_key(m, 'p') AS p FROM m WHERE NOT map_contains_key(m, 'r')",
+    "SELECT id, map('a', id, 'b', m['p']) AS q, map(id, m)[id]['p'] AS p FROM m",
+    "SELECT id, map_from_arrays(map_keys(m), map_values(m)) AS q, map_from_entries(map_entries(m)) AS r FROM m",
+    "SELECT id, map_concat(m, map('z', 9)) AS q, map_concat(map(1, 2L), map(2, 3)) AS w FROM m",
+    "SELECT id, key, value FROM m LATERAL VIEW explode(m) e AS key, value",
+    "SELECT id, explode(m) FROM m WHERE id < 9",
+    "SELECT id, posexplode_outer(m) AS (p, k, v) FROM m",
+    "SELECT k, count(*) AS n, sum(v) AS s FROM m LATERAL VIEW explode(m) e AS k, v GROUP BY k",
+    "SELECT m['p'] AS p, count(*) AS n, count(m) AS c FROM m GROUP BY m['p']",
+    "SELECT id, map_entries(m)[0].key AS k FROM m WHERE size(m) > 0",
+    "SELECT id, CAST(m AS STRING), typeof(m), CAST(m AS MAP<STRING, BIGINT>) FROM m",
+    "SELECT id, coalesce(m, map('n', 0)) AS c, if(id > 4, m, NULL) AS i FROM m UNION ALL SELECT 1, NULL, map('a', 1)",
+    "SELECT id, rank() OVER (ORDER BY size(m), id) AS n, m FROM m",
+    "SELECT a.id, b.m FROM m a LEFT JOIN m b ON a.m['p'] = b.m['q']",
+]
 # Spark has no such comparisons.
 QUANTIFIED = [
     "SELECT id FROM t WHERE x >= ALL (SELECT z FROM u WHERE z IS NOT NULL)",
@@ -246,5 +271,5 @@ EVENT_TIME = [
 ]
 AS_IN_SPARK = [
     *(*EVENT_TIME, *GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
-    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS, *STRUCTS),
+    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS, *STRUCTS, *MAPS),
 ]

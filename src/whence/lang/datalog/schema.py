@@ -24,7 +24,7 @@ from whence.lang.datalog.record_types import declared_records, written_record
 from whence.model.program import Directive
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive, duration
 from whence.model.span import Span
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, RecordType, StructType, Type
+from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, MapType, RecordType, StructType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 BUILT_IN: dict[str, Type] = {
@@ -37,6 +37,7 @@ _REFUSALS = {name: kind.refusal for kind in TYPES if kind.refusal is not None fo
 
 _OF_OTHERS = {
     "ARRAY": ("an ARRAY needs the type of its elements", "ARRAY<INT>"),
+    "MAP": ("a MAP needs the types of its keys and values", "MAP<STRING, INT>"),
     "STRUCT": ("a STRUCT needs the names and types of its fields", "STRUCT<a: INT, b: STRING>"),
 }
 
@@ -67,15 +68,21 @@ class Types:
             element = self.type(node.element, deeper(nesting, span))
             if isinstance(element, RecordType):
                 raise UnsupportedError(
-                    "an ARRAY has no records in it", span=span, hint="a list is a record: [head: T, tail: list]"
+                    f"{'an ARRAY' if node.key is None else 'a MAP'} has no records in it", span=span, hint="a list is a record: [head: T, tail: list]"
                 )
-            return ArrayType(element)
+            return ArrayType(element) if node.key is None else self._map(node.key, element, span, nesting)
         if node.fields is not None:
             return self._struct(node.fields, span, deeper(nesting, span))
         if node.parameters:
             return self._decimal(node)
         name = self._places.name(node.name)
         return self._alias(name, nesting) if name in self._aliases else self._built_in(node)
+
+    def _map(self, node: syntax.TypeName | syntax.RecordTypeNode, value: Type, span: Span, nesting: int) -> MapType:
+        key = self.type(node, deeper(nesting, span))
+        if isinstance(key, RecordType) or not key.is_comparable:
+            raise UnsupportedError(f"{key} cannot be the key of a map", span=span)
+        return MapType(key, value)
 
     def _struct(self, fields: Sequence[syntax.ColumnNode], span: Span, nesting: int) -> StructType:
         found = [(self._places.name(each.name), self.type(each.type, nesting)) for each in fields]

@@ -30,7 +30,7 @@ from whence.model.terms import (
     Wildcard,
     Window,
 )
-from whence.model.types import BOOLEAN, INT, NULL, STRING, RecordType, StructType, Type, Value
+from whence.model.types import BOOLEAN, INT, NULL, STRING, MapType, RecordType, StructType, Type, Value
 from whence.model.types.records import ONLY
 
 _SIGNS = ("OPERATOR", "STAR", "MINUS", "NEGATIVE")
@@ -237,6 +237,9 @@ class TermBuilder:
     def _typed_constant(self, node: Node, target: Type, nesting: int) -> Constant | None:
         if isinstance(target, RecordType):
             return self._record_constant(node, target, nesting)
+        if isinstance(node, syntax.Array) and isinstance(target, MapType):
+            entries = self._typed_constant(node, target.entries, nesting)
+            return None if entries is None else Constant(entries.value, target)
         if isinstance(node, syntax.Array):
             kinds = target.inner if isinstance(target, StructType) else target.inner * len(node.items)
             if not target.inner or len(kinds) != len(node.items):

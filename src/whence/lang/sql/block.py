@@ -171,7 +171,7 @@ class Block:
         if not isinstance(left, Variable) or not isinstance(right, Variable):
             return False
         a, b = self.typed(left.name).type, self.typed(right.name).type
-        return a.family == b.family or types.NULL in (a, b)
+        return (a.family == b.family and a.is_comparable) or types.NULL in (a, b)
 
     def must_not_be_null(self) -> list[str]:
         """Classes that an `=` has to keep from being NULL, because no column of theirs does."""

@@ -20,8 +20,8 @@ from whence.lang.sql.windows import head_variables
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Column, Relation
 from whence.model.span import Span
-from whence.model.terms import Term, Unnest
-from whence.model.types import ArrayType, StructType
+from whence.model.terms import Call, Term, Unnest
+from whence.model.types import ArrayType, MapType, StructType
 
 _GENERATORS = ("explode", "posexplode", "inline")
 _OUTER = "_outer"
@@ -32,7 +32,8 @@ _HIDDEN = "$each"
 class Generator:
     """`posexplode(a)`: what it takes apart, and the names of what comes of it.
 
-    Of posexplode there is the position, of inline the fields of a struct; a row without elements may stay.
+    Of posexplode there is the position, of inline the fields of a struct, of a map a key and a value; a row without
+    elements may stay.
     """
 
     call: exp.Anonymous
@@ -56,8 +57,9 @@ class Generator:
 
     def fields(self, lowering: Lowering, block: Block) -> list[str]:
         """The fields that elements are taken apart into, if they are."""
+        given = lowering.typed(self._argument(lowering, block), block).type
         if self.name != "inline":
-            return []
+            return ["key", "value"] if isinstance(given, MapType) else []
         kind = lowering.typed(self.array(lowering, block), block).type
         if isinstance(kind, ArrayType) and isinstance(kind.element, StructType):
             return [name for name, _ in kind.element.fields]
@@ -66,14 +68,19 @@ class Generator:
         )
 
     def array(self, lowering: Lowering, block: Block) -> Term:
-        span = lowering.span(self.call)
-        if len(self.call.expressions) != 1:
-            raise ArityError(f"{self.call.this} takes one array", span=span)
-        array = block.resolve_term(translate(lowering, block, self.call.expressions[0]))
+        """What is taken apart. Of a map, these are its entries."""
+        array = self._argument(lowering, block)
         kind = lowering.typed(array, block).type
+        if isinstance(kind, MapType) and self.name != "inline":
+            return Call("map_entries", (array,), span=array.span)
         if not isinstance(kind, ArrayType):
-            raise TypeMismatchError(f"{self.call.this} takes an array, not {kind}", span=span)
+            raise TypeMismatchError(f"{self.call.this} takes an array, not {kind}", span=lowering.span(self.call))
         return array
+
+    def _argument(self, lowering: Lowering, block: Block) -> Term:
+        if len(self.call.expressions) != 1:
+            raise ArityError(f"{self.call.this} takes one array", span=lowering.span(self.call))
+        return block.resolve_term(translate(lowering, block, self.call.expressions[0]))
 
 
 def add_elements(
@@ -118,7 +125,8 @@ def add_elements(
     terms = lowering.read(block, Lowered(relation, rows.free), span)
     block.scope = [ColumnEntry(e.table, e.column, t, e.merged) for e, t in zip(entries, terms, strict=False)]
     made: list[Term] = list(terms[len(terms) - len(heads) :])
-    made = [with_fields(made[-1], [field], span) for field in fields] or made
+    if fields:
+        made[-1:] = [with_fields(made[-1], [field], span) for field in fields]
     block.scope.extend(ColumnEntry(table, n, t) for n, t in zip(names, made, strict=True))
 
 

@@ -96,11 +96,6 @@ _FAMILIES = (
         "GROUP BY window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds') or session_window(ts, '5 minutes')",
     ),
     (
-        "map map_from_arrays map_from_entries map_keys map_values map_entries map_concat",
-        "{name}(...) is not supported: there are no MAP values",
-        "keep keys and values in a table, or in an ARRAY of STRUCTs",
-    ),
-    (
         "transform filter aggregate reduce exists forall zip_with transform_keys transform_values map_filter",
         "{name}(...) takes a lambda, which is not supported",
         "define the whole of it in Python: db.function(...)",

@@ -16,11 +16,12 @@ from whence.model import types
 from whence.model.schema import DURATION_UNITS, duration
 from whence.model.span import Span
 from whence.model.terms import Cast, Constant, Term
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, IntegerType, StructType, Type
+from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, IntegerType, MapType, StructType, Type
 from whence.model.types.base import castable
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, smallest_decimal
 
 _SIMPLE = {exp.DataType.Type[name]: kind for kind in TYPES for name in kind.sqlglot}
+_OF_OTHERS = "ARRAY<type>, MAP<key, value> and STRUCT<name: type>"
 _INSTEAD = {name: kind.name for kind in TYPES for name in kind.stands_for}
 _REFUSED = {
     exp.DataType.Type[key]: (name, kind.refusal)
@@ -54,6 +55,11 @@ def to_type(kind: exp.DataType, span: Span | None, *, is_column: bool = False) -
         return DecimalType(precision, scale)
     if kind.this is exp.DataType.Type.ARRAY and len(kind.expressions) == 1:
         return ArrayType(to_type(kind.expressions[0], span))
+    if kind.this is exp.DataType.Type.MAP and len(kind.expressions) == 2:
+        key, value = (to_type(each, span) for each in kind.expressions)
+        if not key.is_comparable:
+            raise TypeMismatchError(f"{key} cannot be the key of a map: it has a map in it", span=span)
+        return MapType(key, value)
     if kind.this is exp.DataType.Type.STRUCT and kind.expressions:
         return _struct(kind, span)
     refuse_zone(kind, span)
@@ -62,9 +68,7 @@ def to_type(kind: exp.DataType, span: Span | None, *, is_column: bool = False) -
     raise UnsupportedError(
         f"the type {name} is not supported",
         span=span,
-        hint=f"use {instead}"
-        if instead
-        else f"types are {', '.join(BY_NAME)}, DECIMAL(p,s), ARRAY<type> and STRUCT<name: type>",
+        hint=f"use {instead}" if instead else f"types are {', '.join(BY_NAME)}, DECIMAL(p,s), {_OF_OTHERS}",
     )
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnsupportedError
+from whence.functions.comparison import check_comparable
 from whence.functions.types import Typed, common_type
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
@@ -72,9 +73,11 @@ def _parts(
     if isinstance(query, exp.Select):
         own = tails.pop() if tails and tails[-1].node.parent is query else None
         draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes), orders, own)
+        _check_set(lowering, query, [draft])
         draft = _shortened(lowering, draft, tails)
         return [draft if top or (distinct and not draft.aggregated) else _plain(lowering, draft, keep=distinct)]
     drafts = _combined(lowering, query, outer, ctes, distinct=distinct, top=top)
+    _check_set(lowering, query, drafts)
     check_outputs(lowering, orders, drafts[0])
     if not tails:
         return drafts
@@ -142,6 +145,14 @@ def _is_distinct(query: exp.Expr) -> bool:
     while isinstance(query, exp.Subquery | exp.Paren):
         query = query.this
     return bool(query.args.get("distinct"))
+
+
+def _check_set(lowering: Lowering, query: exp.Expr, drafts: Sequence[QueryDraft]) -> None:
+    """Raises where rows are told apart that cannot be."""
+    if _is_distinct(query) or isinstance(query, exp.Intersect | exp.Except):
+        for draft, output in ((draft, output) for draft in drafts for output in draft.outputs):
+            kind = lowering.typed(output.term, draft.block).type
+            check_comparable(kind, "told apart by DISTINCT, UNION and the like", output.span)
 
 
 def _plain(lowering: Lowering, draft: QueryDraft, *, keep: bool = False) -> QueryDraft:

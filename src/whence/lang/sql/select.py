@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError
 from whence.functions.aggregates import of_nothing
+from whence.functions.comparison import check_comparable
 from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
 from whence.lang.sql.event_time import add_window, with_slices
@@ -287,7 +288,7 @@ def _group_terms(
                 span=lowering.span(meant),
                 hint="leave it out",
             )
-        lowering.typed(term, block)
+        check_comparable(lowering.typed(term, block).type, "grouped by", lowering.span(meant))
         terms.append(block.resolve_term(term))
     return list(dict.fromkeys(terms)), has_constants
 

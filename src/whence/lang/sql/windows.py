@@ -15,6 +15,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import UnknownNameError, UnsupportedError
+from whence.functions.comparison import check_comparable
 from whence.functions.types import Typed, infer
 from whence.functions.windows import NUMBERING
 from whence.lang.sql.block import Block, ColumnEntry
@@ -233,6 +234,8 @@ def limited(
     if draft.aggregated:
         raise UnsupportedError("LIMIT in this place is not supported", span=span, hint="use a subquery in FROM")
     block = draft.block
+    for key in keys:
+        check_comparable(lowering.typed(key.term, block).type, "ordered by", span)
     hidden = dict.fromkeys(block.resolve_term(key.term) for key in keys)
     own = [block.resolve_term(o.term) for o in draft.outputs]
     more = [Output(_hint(t, at), t, given=False) for at, t in enumerate(hidden) if t not in own]

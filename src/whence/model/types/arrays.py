@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,9 @@ class ArrayType(Type):
     @property
     def inner(self) -> tuple[Type, ...]:
         return (self.element,)
+
+    def with_inner(self, kinds: Sequence[Type]) -> ArrayType:
+        return ArrayType(*kinds)
 
     @property
     def simple_name(self) -> str:

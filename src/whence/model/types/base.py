@@ -90,9 +90,18 @@ class Type:
     __repr__ = __str__
 
     @property
+    def is_comparable(self) -> bool:
+        """Whether values can be compared, grouped and ordered. With a map in them they cannot."""
+        return all(kind.is_comparable for kind in self.inner)
+
+    @property
     def inner(self) -> tuple[Type, ...]:
         """The types of the values that are in its values."""
         return ()
+
+    def with_inner(self, kinds: Sequence[Type]) -> Type:  # noqa: ARG002 - most have none
+        """The same type of values with values of these types in them."""
+        return self
 
     @property
     def simple_name(self) -> str:

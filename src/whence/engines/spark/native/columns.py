@@ -16,7 +16,7 @@ from whence.errors import EvaluationError
 from whence.functions.resolve import Resolved
 from whence.functions.widening import as_decimal, is_exact, is_integer
 from whence.model.terms import Call, Constant
-from whence.model.types import BIGINT, DOUBLE, NULL, TIMESTAMP, ArrayType, DecimalType, StructType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, NULL, TIMESTAMP, ArrayType, DecimalType, MapType, StructType, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ def literal(value: Value, kind: Type) -> Column:
     """The value as a column of exactly that type."""
     if isinstance(kind, ArrayType) and isinstance(value, tuple):
         return F.array(*(literal(element, kind.element) for element in value)).cast(spark_type(kind))
+    if isinstance(kind, MapType) and isinstance(value, tuple):
+        return F.map_from_entries(literal(value, kind.entries))
     if isinstance(kind, StructType) and isinstance(value, tuple):
         fields = zip(kind.fields, value, strict=True)
         return F.struct(*(literal(each, inner).alias(name) for (name, inner), each in fields)).cast(spark_type(kind))

@@ -56,7 +56,9 @@ def test_rows_come_and_go_as_frames(spark: SparkSession) -> None:
     moment = datetime.datetime(2026, 1, 1, 12)
     with whence.connect(spark) as database:
         database.execute("CREATE TABLE t(id INT, s STRUCT<at: TIMESTAMP, n: BIGINT>)")
-        database.insert("t", spark.sql("SELECT 1 AS id, struct(TIMESTAMP_NTZ '2026-01-01 12:00:00' AS at, 2 AS n) AS s"))
+        database.insert(
+            "t", spark.sql("SELECT 1 AS id, struct(TIMESTAMP_NTZ '2026-01-01 12:00:00' AS at, 2 AS n) AS s")
+        )
         database.insert("t", spark.sql("SELECT 2 AS id, CAST(NULL AS STRUCT<at: TIMESTAMP_NTZ, n: BIGINT>) AS s"))
         assert database.rows("t") == {(1, (moment, 2)), (2, None)}
         frame = database.df("t").orderBy("id")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import EvaluationError, TypeMismatchError, shown
+from whence.functions.maps import lookup_types, value_at
 from whence.functions.resolve import (
     ARRAY,
     COUNT,
@@ -25,7 +26,6 @@ from whence.functions.resolve import (
     plain,
     takes,
 )
-from whence.functions.maps import lookup_types, value_at
 from whence.functions.widening import common_type, is_integer
 from whence.model.terms import Call
 from whence.model.types import BIGINT, BOOLEAN, INT, NULL, REAL, STRING, ArrayType, DecimalType, MapType, Type, Value
@@ -93,9 +93,7 @@ def _element_at(array: tuple[Value, ...], position: int) -> Value:
 _PLACE = Parameter(COUNT.description, lambda given: INT if is_integer(given) else None, INT)
 
 
-_COLLECTION = Parameter(
-    "an ARRAY or a MAP", lambda given: given if isinstance(given, MapType) else ARRAY.accept(given)
-)
+_COLLECTION = Parameter("an ARRAY or a MAP", lambda given: given if isinstance(given, MapType) else ARRAY.accept(given))
 _COMPARED = Parameter(
     "an ARRAY of values that can be compared", lambda given: ARRAY.accept(given) if given.is_comparable else None
 )

@@ -17,7 +17,6 @@ from whence.model.types import (
     NULL,
     REAL,
     STRING,
-    ArrayType,
     DecimalType,
     IntegerType,
     StructType,

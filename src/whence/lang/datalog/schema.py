@@ -68,7 +68,9 @@ class Types:
             element = self.type(node.element, deeper(nesting, span))
             if isinstance(element, RecordType):
                 raise UnsupportedError(
-                    f"{'an ARRAY' if node.key is None else 'a MAP'} has no records in it", span=span, hint="a list is a record: [head: T, tail: list]"
+                    f"{'an ARRAY' if node.key is None else 'a MAP'} has no records in it",
+                    span=span,
+                    hint="a list is a record: [head: T, tail: list]",
                 )
             return ArrayType(element) if node.key is None else self._map(node.key, element, span, nesting)
         if node.fields is not None:

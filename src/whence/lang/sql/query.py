@@ -150,9 +150,10 @@ def _is_distinct(query: exp.Expr) -> bool:
 def _check_set(lowering: Lowering, query: exp.Expr, drafts: Sequence[QueryDraft]) -> None:
     """Raises where rows are told apart that cannot be."""
     if _is_distinct(query) or isinstance(query, exp.Intersect | exp.Except):
-        for draft, output in ((draft, output) for draft in drafts for output in draft.outputs):
-            kind = lowering.typed(output.term, draft.block).type
-            check_comparable(kind, "told apart by DISTINCT, UNION and the like", output.span)
+        for draft in drafts:
+            for output in draft.outputs:
+                kind = lowering.typed(output.term, draft.block).type
+                check_comparable(kind, "told apart by DISTINCT, UNION and the like", output.span)
 
 
 def _plain(lowering: Lowering, draft: QueryDraft, *, keep: bool = False) -> QueryDraft:

@@ -197,14 +197,14 @@ WINDOW_STATISTICS = [
 BY_BOTH = "grouping(g) + grouping(x)"
 IN_PARENT = f"PARTITION BY {BY_BOTH}, CASE WHEN grouping(x) = 0 THEN g END ORDER BY max(d), g, x"
 OVER_SETS = [
-    "SELECT g, x, sum(y), rank() OVER (PARTITION BY grouping(g) ORDER BY sum(y) DESC) AS r FROM t GROUP BY ROLLUP(g, x)",
+    "SELECT g, x, sum(y), rank() OVER (PARTITION BY grouping(g) ORDER BY sum(y) DESC) r FROM t GROUP BY ROLLUP(g, x)",
     "SELECT g, sum(count(*)) OVER (PARTITION BY grouping_id()) FROM t GROUP BY CUBE(g, x) HAVING count(*) > 1",
-    f"SELECT {BY_BOTH} AS h, g, row_number() OVER ({IN_PARENT}) AS r FROM t GROUP BY ROLLUP(g, x) ORDER BY h, g, r LIMIT 5",
+    f"SELECT {BY_BOTH}, g, row_number() OVER ({IN_PARENT}) r FROM t GROUP BY ROLLUP(g, x) ORDER BY 1, 2, r LIMIT 5",
     "SELECT g AS k, sum(x) AS s, rank() OVER (ORDER BY g) AS r FROM t GROUP BY GROUPING SETS ((k), ()) HAVING s > 2",
     "SELECT x % 2 AS h, max(id) - min(id) AS w, avg(max(id)) OVER () AS a FROM t GROUP BY ROLLUP(1)",
     "SELECT g, sum(x) AS s FROM t GROUP BY ROLLUP(g) QUALIFY row_number() OVER (ORDER BY sum(x) DESC, g) <= 2",
     "SELECT DISTINCT grouping(g) AS h, count(*) OVER (PARTITION BY grouping(g)) AS n FROM t GROUP BY CUBE(g, x)",
-    "SELECT t.g, rank() OVER w AS r FROM t JOIN u USING (g) WHERE z > 0 GROUP BY CUBE(t.g) WINDOW w AS (ORDER BY sum(z))",
+    "SELECT t.g, rank() OVER w FROM t JOIN u USING (g) WHERE z > 0 GROUP BY CUBE(t.g) WINDOW w AS (ORDER BY sum(z))",
 ]
 STRUCTS = [
     "SELECT id, s.a, r.s.b, l.k, l[0].v.n FROM r WHERE size(l) > 0",

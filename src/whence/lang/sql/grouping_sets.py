@@ -35,9 +35,7 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
         )
     # GROUP BY a, b GROUPING SETS (a): the list before says what may be grouped by.
     every = list(dict.fromkeys([*group.expressions, *(each for chosen in sets for each in chosen)]))
-    every = [
-        meant_group(each, select) for each in every if not isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)
-    ]
+    every = [meant_group(each, select) for each in every if not isinstance(each, SETS)]
     if sets == [()]:
         return _grand_total(lowering, select)
     parts = [_part(lowering, select, every, [meant_group(each, select) for each in chosen]) for chosen in sets]

@@ -20,7 +20,7 @@ VIEWS = {
     "best": "SELECT s.b, max_by(s, id) AS m, min_by(id, s) AS n, max(s) AS x FROM r GROUP BY s.b",
     "joined": "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s = q.s AND p.id < q.id",
     "sets": "SELECT DISTINCT s FROM r WHERE id > 5",
-    "entries": "SELECT k, count(*) AS n, max(v) AS m FROM r LATERAL VIEW inline(l) GROUP BY k",
+    "entries": "SELECT k, count(*) AS n, max(v) AS m FROM r LATERAL VIEW inline(l) q GROUP BY k",
     "ranked": "SELECT id, rank() OVER (PARTITION BY s.a ORDER BY s) AS n FROM r",
 }
 

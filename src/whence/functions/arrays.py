@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import EvaluationError, TypeMismatchError, shown
+from whence.functions import implicit
 from whence.functions.maps import lookup_types, value_at
 from whence.functions.resolve import (
     ARRAY,
@@ -26,9 +27,23 @@ from whence.functions.resolve import (
     plain,
     takes,
 )
+from whence.functions.structs import field_of, resolve_field
 from whence.functions.widening import common_type, is_integer
 from whence.model.terms import Call
-from whence.model.types import BIGINT, BOOLEAN, INT, NULL, REAL, STRING, ArrayType, DecimalType, MapType, Type, Value
+from whence.model.types import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    NULL,
+    REAL,
+    STRING,
+    ArrayType,
+    DecimalType,
+    MapType,
+    StructType,
+    Type,
+    Value,
+)
 
 Values = tuple[Any, ...]
 # Longer sequences are a mistake, and would take the memory of the whole process.
@@ -345,6 +360,28 @@ def _item(array: Values, position: int) -> Value:
     )
 
 
+def _resolve_item(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """array[0], map['a'] and struct['a']."""
+    check_arity(call, 2, 2)
+    given, index = types
+    if isinstance(given, MapType) and index == NULL:
+        return Resolved(given.value, (given, given.key))
+    if isinstance(given, MapType) and implicit.are_on() and given.key != index:
+        # Unlike element_at(), brackets make of the index what the keys are.
+        wanted = implicit.argument_type(index, given.key)
+        return Resolved(given.value, (given, wanted) if wanted else lookup_types(call, given, index))
+    if index == STRING and (isinstance(given, StructType) or isinstance(element_type(types), StructType)):
+        return resolve_field(call, types)
+    return _or_key(COUNT)(call, types)
+
+
+def _in_brackets(resolved: Resolved) -> Callable[..., Any]:
+    given, index = resolved.arguments
+    if index == STRING and not isinstance(given, MapType):
+        return field_of(resolved)
+    return value_at if isinstance(given, MapType) else _item
+
+
 def _resolve_sequence(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 3)
     common = common_type(types)
@@ -373,7 +410,7 @@ ARRAYS = (
     Builtin("element_at", _or_key(_PLACE), _or_value(_element_at), nullable=always),
     Builtin("try_element_at", _or_key(_PLACE), _or_value(_try_element_at), nullable=always),
     Builtin("get", takes(ARRAY, COUNT, returns=element_type), plain(_get), nullable=always),
-    Builtin("item", _or_key(COUNT), _or_value(_item), nullable=always),
+    Builtin("item", _resolve_item, _in_brackets, nullable=always),
     Builtin("sort_array", takes(_COMPARED, TRUTH, optional=1, returns=lambda kinds: kinds[0]), _sort_array),
     Builtin("array_sort", takes(_COMPARED, returns=lambda kinds: kinds[0]), _array_sort),
     Builtin("array_max", takes(_COMPARED, returns=element_type), _extreme(max), nullable=always),

@@ -22,7 +22,7 @@ from whence.functions.resolve import (
     plain,
     title,
 )
-from whence.functions.widening import common_type, is_exact
+from whence.functions.widening import common_in_place, common_type, is_exact
 from whence.model.span import Span
 from whence.model.terms import Call
 from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value, has_null
@@ -37,7 +37,7 @@ def comparable(call: Call, types: tuple[Type, ...]) -> Type:
     others = [kind for argument, kind in zip(call.arguments, types, strict=True) if not is_text_constant(argument)]
     common = common_type(others)
     if common is None or not common.is_time or (implicit.are_on() and len(texts) < types.count(STRING)):
-        common = common_type(types)
+        common = common_in_place(types)
         if common is None:
             raise _incomparable(call, types)
         check_comparable(common, f"an argument of {title(call.function)}", call.span)

@@ -23,7 +23,7 @@ from whence.functions.resolve import (
 )
 from whence.functions.widening import common_type
 from whence.model.terms import Call
-from whence.model.types import BOOLEAN, NULL, ArrayType, MapType, StructType, Type
+from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, MapType, StructType, Type
 from whence.model.types.maps import Pairs, unique_keys
 
 MAP = Parameter("a MAP", lambda given: given if isinstance(given, MapType) else None)
@@ -92,7 +92,8 @@ def _resolve_concat(call: Call, types: tuple[Type, ...]) -> Resolved:
     for place, kind in enumerate(types):
         accept(call, place, MAP, kind)
     common = common_type(types)
-    if common is None:
+    keys = {kind.inner[0] for kind in types}
+    if common is None or (STRING in keys and len(keys) > 1):
         raise TypeMismatchError("map_concat() takes maps of one type", span=call.span)
     return Resolved(common, tuple(common for _ in types))
 
@@ -104,7 +105,9 @@ def _concat(*maps: Pairs) -> Pairs:
 def lookup_types(call: Call, given: MapType, key: Type) -> tuple[Type, ...]:
     """What a map and a key that is looked for in it are widened to."""
     common = common_type((given.key, key))
-    if common is None or key == NULL:
+    # Here Spark makes nothing of a text.
+    is_text = STRING in (given.key, key) and key != given.key
+    if common is None or key == NULL or is_text:
         raise TypeMismatchError(
             f"the keys of {given} are {given.key}, and this is {key}",
             span=call.arguments[1].span or call.span,

@@ -42,7 +42,7 @@ def _struct(*operands: Operand) -> Evaluator:
     return lambda environment: tuple([each(environment) for each in evaluators])
 
 
-def _resolve_field(call: Call, types: tuple[Type, ...]) -> Resolved:
+def resolve_field(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
     name, given = _name(call, 1), types[0]
     if isinstance(given, MapType) and given.key == STRING:
@@ -62,7 +62,7 @@ def _resolve_field(call: Call, types: tuple[Type, ...]) -> Resolved:
     return Resolved(ArrayType(found) if isinstance(given, ArrayType) else found, types)
 
 
-def _field(resolved: Resolved) -> Callable[[Any, str], Any]:
+def field_of(resolved: Resolved) -> Callable[[Any, str], Any]:
     given = resolved.arguments[0]
     if isinstance(given, MapType):
         return value_at
@@ -83,5 +83,5 @@ def _name(call: Call, position: int) -> str:
 
 STRUCTS = (
     Builtin("named_struct", _resolve_struct, plain(_struct), strict=False, nullable=never),
-    Builtin("struct_field", _resolve_field, _field, nullable=always),
+    Builtin("struct_field", resolve_field, field_of, nullable=always),
 )

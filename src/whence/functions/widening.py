@@ -72,12 +72,27 @@ def common_type(types: Sequence[Type]) -> Type | None:
     return common
 
 
+def common_in_place(types: Sequence[Type]) -> Type | None:
+    """The same where fields of structs meet by their places, whatever they are called: in comparisons, in UNION."""
+    common = common_type(types)
+    known = [kind for kind in types if kind != NULL]
+    return known[0] if common is None and all(_by_place(kind) == _by_place(known[0]) for kind in known) else common
+
+
+def _by_place(kind: Type) -> Type:
+    inner = [_by_place(each) for each in kind.inner]
+    if isinstance(kind, StructType):
+        return StructType([(f"col{place}", each) for place, each in enumerate(inner)])
+    return kind.with_inner(inner)
+
+
 def fits(source: Type, target: Type) -> bool:
     """Whether a value of `source` may be stored as `target` without a CAST: never narrowing."""
     if source in (target, NULL):
         return True
-    if _are_alike(source, target):
-        return all(map(fits, source.inner, target.inner))
+    if source.inner and type(source) is type(target):
+        # Fields go by their places, as in a row.
+        return len(source.inner) == len(target.inner) and all(map(fits, source.inner, target.inner))
     if target == DOUBLE:
         return is_number(source)
     if isinstance(target, DecimalType) and is_exact(source):

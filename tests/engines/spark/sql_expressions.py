@@ -345,6 +345,8 @@ class Expressions:
             return [self._term(self.chance.choice(TYPES)) for _ in range(self.chance.randint(1, 3))]
         if function == "map":
             return [self._term(kind) for kind in self.chance.choices(TYPES, k=2)]
+        if function == "to_json":
+            return [self._term(self.chance.choice([kind for kind in TYPES if kind.inner]))]
         if function == "struct_field":
             return [self._term(self.chance.choice((PAIR, ArrayType(PAIR))))]
         known = _PLACES.get(function)
@@ -436,6 +438,13 @@ class Expressions:
             case "named_struct", _:
                 named = ", ".join(f"'{name}', {each}" for name, each in zip("aBc", arguments, strict=False))
                 return choose((f"struct({listed})", f"named_struct({named})"))
+            # After a key that comes twice, Spark's next maps have what this one had.
+            case "map_concat", [one, _]:
+                return f"map_concat({one}, map('zz', {choose((1, 'NULL'))}))"
+            case "map_from_arrays", [keys, _]:
+                return f"map_from_arrays(array_distinct(array_compact({keys})), array_distinct(array_compact({keys})))"
+            case "map_from_entries", [_]:
+                return f"map_from_entries(array(struct(1, x0), {choose(('struct(2, x0)', 'NULL'))}))"
             case "struct_field", [one]:
                 return f"({one}).{choose('aB')}"
             case "item", [array, place]:

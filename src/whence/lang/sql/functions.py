@@ -102,7 +102,7 @@ _FAMILIES = (
     ),
     (
         (
-            "hash xxhash64 from_json to_json arrays_zip "
+            "hash xxhash64 from_json arrays_zip "
             "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
             "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
         ),

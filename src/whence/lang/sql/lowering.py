@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnknownNameError, did_you_mean
-from whence.functions.types import Typed, common_type, infer
+from whence.functions.types import Typed, infer
+from whence.functions.widening import common_in_place
 from whence.lang.sql.block import Block
 from whence.lang.sql.finish import finish, in_order
 from whence.lang.sql.known import KnownRelations
@@ -206,7 +207,7 @@ class Lowering:
         self, at: int, name: str, cells: list[tuple[QueryDraft, Term, Mapping[str, Typed]]], free: int
     ) -> Column:
         found = [self._head_typed(*cell, free) for cell in cells]
-        type_ = common_type([f.type for f in found])
+        type_ = common_in_place([f.type for f in found])
         draft = cells[-1][0]
         output = draft.outputs[at - free] if at >= free else None
         if type_ is None:

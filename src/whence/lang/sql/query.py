@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnsupportedError
 from whence.functions.comparison import check_comparable
-from whence.functions.types import Typed, common_type
+from whence.functions.types import Typed
+from whence.functions.widening import common_in_place
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.grouping_sets import by_sets
@@ -212,7 +213,7 @@ def _with_numbers(lowering: Lowering, left: QueryDraft, right: Lowered, name: st
 
 def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, name: str) -> Output:
     mine = lowering.typed(output.term, block)
-    both = common_type((mine.type, other.type))
+    both = common_in_place((mine.type, other.type))
     if both is None:
         raise TypeMismatchError(
             f"{name} of {mine.type} and {other.type} in column {output.name!r}",

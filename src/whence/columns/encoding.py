@@ -328,7 +328,7 @@ class DictionaryEncoding(Encoding):
 
 
 class ObjectEncoding(DictionaryEncoding):
-    """Values that only Python has: arrays and records."""
+    """Values that only Python has: records, and values with others in them."""
 
     def __init__(self, kind: Type, dictionary: Dictionary) -> None:
         super().__init__(kind)
@@ -347,6 +347,9 @@ class ObjectEncoding(DictionaryEncoding):
         return _with_nulls(decoded, nulls)
 
     def from_arrow(self, column: pa.Array) -> Array:
+        if self.type.inner:
+            # Arrow does not tell these apart.
+            return self.encode(self.type.from_arrow(column.to_pylist()))
         encoded = column.dictionary_encode()
         values = self.type.from_arrow(encoded.dictionary.to_pylist())
         known = np.array([*self._dictionary.numbers(values), NULL], INTEGER)

@@ -183,5 +183,13 @@ def _next_values(
 def _of_group(page: pa.Table, names: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table:
     for name, one in zip(names, keys, strict=True):
         column = page.column(name)
-        page = page.filter(column.is_null() if one.null_count else compute.equal(column, one[0]))
+        page = page.filter(column.is_null() if one.null_count else _equal(column, one[0]))
     return page
+
+
+def _equal(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray | pa.Array:
+    if not pa.types.is_nested(column.type):
+        return compute.equal(column, value)
+    # Arrow compares neither lists nor structs.
+    wanted = value.as_py()
+    return pa.array([each == wanted for each in column.to_pylist()], pa.bool_())

@@ -20,7 +20,7 @@ from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segme
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
 from whence.engines.spark.state import AnnotatedRows, CountedRows, Present, TieredRows
 from whence.engines.spark.supported import Supported
-from whence.engines.spark.types import arrow_frame, column_names
+from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow
 from whence.incremental.tiers import first_to_merge
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
@@ -423,6 +423,10 @@ def latest(table: pa.Table, relation: Relation) -> pa.Table:
     names = column_names(relation.arity)
     if not names:
         return table.slice(max(0, table.num_rows - 1))
+    if any(pa.types.is_nested(table.schema.field(name).type) for name in names):
+        # Arrow cannot tell such rows apart.
+        known = {row: place for place, row in enumerate(rows_from_arrow(table, relation))}
+        return table.take(pa.array(list(known.values()), pa.int64()))
     places = pa.array(np.arange(table.num_rows))
     last = table.select(names).append_column("at", places).group_by(names).aggregate([("at", "max")]).column("at_max")
     return table.take(last) if len(last) < table.num_rows else table

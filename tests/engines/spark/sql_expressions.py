@@ -149,6 +149,25 @@ _JSON = (
     """'"text"'""",
     """'null'""",
 )
+_MORE_JSON = (
+    """'{"a": "1", "b": 2.0, "c": [1, 2], "d": {"e": "2024-02-29", "f": true}}'""",
+    """'{"b": "x", "a": 2147483648, "d": [{"e": 1}, {"e": "y"}], "c": [1, "z"]}'""",
+    """'[{"a": 3, "b": 1e2}, {"a": null}, null]'""",
+    """'{"a": 7, "A": 8, "b": -0.125, "d": {"e": null}, "c": []}'""",
+    "x0",
+    "''",
+)
+_SCHEMAS = (
+    "'a INT, b STRING'",
+    "'a STRING, b DOUBLE, c ARRAY<INT>'",
+    "'b DECIMAL(5,1), d STRUCT<e: DATE, f: BOOLEAN>'",
+    "'d ARRAY<STRUCT<e: INT>>, a BIGINT'",
+    "'ARRAY<STRUCT<a: INT, b: DOUBLE>>'",
+    "'ARRAY<STRING>'",
+    "'MAP<STRING, STRING>'",
+    "'MAP<STRING, INT>'",
+    "'STRUCT<d: STRING, c: STRING>'",
+)
 _JSON_PATHS = (
     "'$'",
     "'$.a'",
@@ -214,7 +233,7 @@ _PLACES: dict[str, tuple[Type, ...]] = {
     "hmac": (BINARY, STRING),
     **dict.fromkeys(("to_binary", "try_to_binary", "to_number", "try_to_number"), (STRING,)),
     "format_string": (STRING, INT),
-    **dict.fromkeys(("get_json_object", "json_array_length", "json_object_keys"), (STRING,)),
+    **dict.fromkeys(("from_json", "get_json_object", "json_array_length", "json_object_keys"), (STRING,)),
     **dict.fromkeys(("parse_url", "try_parse_url"), (STRING,)),
     "to_char": (TIMESTAMP, STRING),
     **dict.fromkeys(("vector_norm", "vector_normalize"), (ArrayType(REAL),)),
@@ -465,6 +484,8 @@ class Expressions:
                 return f"{function}({one}, {choose(_NUMBER_FORMATS)})"
             case "format_string", _:
                 return f"{choose(('format_string', 'printf'))}({choose(_STRING_FORMATS)}, {listed})"
+            case "from_json", _:
+                return f"from_json({choose((*_JSON, *_MORE_JSON))}, {choose(_SCHEMAS)})"
             case "get_json_object", _:
                 return f"get_json_object({choose(_JSON)}, {choose(_JSON_PATHS)})"
             case (("json_array_length" | "json_object_keys"), [one]):

@@ -39,8 +39,8 @@ EXPRESSIONS = int(os.environ.get("WHENCE_EXPRESSIONS", "0"))
 # In CI the same expressions every time.
 SEED = int(os.environ.get("WHENCE_SEED", 1 if os.environ.get("CI") else Random().randrange(2**32)))
 # Functions of all values of a group have no name in SQL, where they are aggregates, those of records and Soufflé's
-# power have none at all, and truncate() came after 4.3.
-_UNNAMED = {"truncate", "**", *(each.name for each in (*STATISTICS, *RECORDS))}
+# power and what json_tuple is made of have none at all, and truncate() came after 4.3.
+_UNNAMED = {"truncate", "**", "json_field", *(each.name for each in (*STATISTICS, *RECORDS))}
 COMPARED = [name for name in BUILTINS if name not in _UNNAMED]
 AT_ONCE = 200
 ROWS = 30
@@ -155,6 +155,12 @@ def _null_threshold(found: Difference) -> bool:
     return found.row is not None and found.ours is None and "levenshtein(" in found.expression.text
 
 
+def _key_twice(found: Difference) -> bool:
+    pairs = found.theirs if isinstance(found.theirs, tuple) and "from_json(" in found.expression.text else ()
+    keys = [pair[0] for pair in pairs if isinstance(pair, tuple)]
+    return len(set(keys)) < len(keys)
+
+
 COUNTING = (
     *("date_add", "date_sub", "add_months", "element_at", "try_element_at"),
     *("array_repeat", "slice", "array_insert"),
@@ -179,6 +185,7 @@ DELIBERATE: dict[str, Callable[[Difference], bool]] = {
     "a threshold that is NULL gives NULL, as in Spark's compiled code; its interpreter takes 0": _null_threshold,
     "numbers are compared exactly; Spark rounds DECIMALs that have more than 38 digits together": _rounded_comparison,
     "Spark rounds to 34 digits where it changes a sign or leaves out a fraction": _long_decimal,
+    "a map has each key once, also where an object has a name twice": _key_twice,
     "an infinite result is none": _infinite,
     "places beyond INT": _beyond_int,
     "Java counts a character of more than 16 bits twice": _counted_twice,

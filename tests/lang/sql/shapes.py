@@ -202,7 +202,6 @@ OVER_SETS = [
     f"SELECT {BY_BOTH}, g, row_number() OVER ({IN_PARENT}) r FROM t GROUP BY ROLLUP(g, x) ORDER BY 1, 2, r LIMIT 5",
     "SELECT g AS k, sum(x) AS s, rank() OVER (ORDER BY g) AS r FROM t GROUP BY GROUPING SETS ((k), ()) HAVING s > 2",
     "SELECT x % 2 AS h, max(id) - min(id) AS w, avg(max(id)) OVER () AS a FROM t GROUP BY ROLLUP(1)",
-    "SELECT g, sum(x) AS s FROM t GROUP BY ROLLUP(g) QUALIFY row_number() OVER (ORDER BY s DESC, g) <= 2",
     "SELECT DISTINCT grouping(g) AS h, count(*) OVER (PARTITION BY grouping(g)) AS n FROM t GROUP BY CUBE(g, x)",
     "SELECT t.g, rank() OVER w FROM t JOIN u USING (g) WHERE z > 0 GROUP BY CUBE(t.g) WINDOW w AS (ORDER BY sum(z))",
 ]
@@ -262,8 +261,17 @@ MAPS = [
     "SELECT id, rank() OVER (ORDER BY size(m), id) AS n, m FROM m",
     "SELECT a.id, b.m FROM m a LEFT JOIN m b ON a.m['p'] = b.m['q']",
 ]
-# Spark has no such comparisons.
+VALUE_ROWS = [
+    "SELECT id, to_json(s) AS s, to_json(l) AS l FROM r",
+    "SELECT id, from_json(to_json(s), 'a INT, b STRING') AS s, from_json(to_json(l), 'ARRAY<STRUCT<k: STRING>>') FROM r",
+    "SELECT id, json_tuple(to_json(s), 'a', 'b') FROM r",
+    "SELECT b, count(*) AS n FROM r LATERAL VIEW json_tuple(to_json(s), 'b') j AS b GROUP BY b",
+    "SELECT id, stack(2, id, s.a, 0) FROM r",
+    "SELECT k, sum(v) AS n FROM r LATERAL VIEW stack(2, 'a', s.a, 'id', id) q AS k, v GROUP BY k",
+]
+# Spark has no such comparisons, and no sums in a QUALIFY.
 QUANTIFIED = [
+    "SELECT g, sum(x) AS s FROM t GROUP BY ROLLUP(g) QUALIFY row_number() OVER (ORDER BY sum(x) DESC, g) <= 2",
     "SELECT id FROM t WHERE x >= ALL (SELECT z FROM u WHERE z IS NOT NULL)",
     "SELECT id FROM t WHERE x > ANY (SELECT z FROM u)",
     "SELECT id FROM t WHERE x <> ALL (SELECT z FROM u WHERE u.g = t.g)",
@@ -283,5 +291,16 @@ EVENT_TIME = [
 ]
 AS_IN_SPARK = [
     *(*EVENT_TIME, *GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
-    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS, *OVER_SETS, *STRUCTS, *MAPS),
+    *(
+        *COUNTS,
+        *PIPES,
+        *MORE_JOINS,
+        *MORE_SUBQUERIES,
+        *PATTERNS,
+        *WINDOW_STATISTICS,
+        *OVER_SETS,
+        *STRUCTS,
+        *MAPS,
+        *VALUE_ROWS,
+    ),
 ]

@@ -16,6 +16,7 @@ from whence.lang.sql.block import Block, ColumnEntry
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.lang.sql.structs import with_fields
+from whence.lang.sql.value_rows import values_array
 from whence.lang.sql.windows import head_variables
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Column, Relation
@@ -24,6 +25,8 @@ from whence.model.terms import Call, Term, Unnest
 from whence.model.types import ArrayType, MapType, StructType
 
 _GENERATORS = ("explode", "posexplode", "inline")
+# What is inline() of an array that they make.
+_OF_VALUES = ("stack", "json_tuple")
 _OUTER = "_outer"
 _HIDDEN = "$each"
 
@@ -44,6 +47,8 @@ class Generator:
     def of(cls, node: exp.Expr | None) -> Generator | None:
         """None for anything else."""
         name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+        if isinstance(node, exp.Anonymous) and name in _OF_VALUES:
+            return cls(node, "inline", outer=False)
         if not isinstance(node, exp.Anonymous) or name.removesuffix(_OUTER) not in _GENERATORS:
             return None
         return cls(node, name.removesuffix(_OUTER), name.endswith(_OUTER))
@@ -78,6 +83,8 @@ class Generator:
         return array
 
     def _argument(self, lowering: Lowering, block: Block) -> Term:
+        if str(self.call.this).lower() in _OF_VALUES:
+            return values_array(lowering, block, self.call)
         if len(self.call.expressions) != 1:
             raise ArityError(f"{self.call.this} takes one array", span=lowering.span(self.call))
         return block.resolve_term(translate(lowering, block, self.call.expressions[0]))

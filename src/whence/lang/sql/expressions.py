@@ -19,7 +19,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.shorthand import shorthand, unit_call
 from whence.lang.sql.special_forms import PARTS, SPECIAL_FORMS, negate
-from whence.lang.sql.structs import struct_call, with_fields
+from whence.lang.sql.structs import from_json_call, struct_call, with_fields
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable
@@ -190,6 +190,8 @@ def _function(
     node = with_columns(block, node)
     if lowered == "struct" and lowered not in lowering.signatures:
         return struct_call(node, sub, span)
+    if lowered == "from_json" and lowered not in lowering.signatures:
+        return from_json_call(node, sub, span)
     if lowered in _WITH_UNIT and len(node.expressions) == 3 and lowered not in lowering.signatures:
         unit, *rest = node.expressions
         return unit_call(name, unit, [sub(a) for a in rest], span)

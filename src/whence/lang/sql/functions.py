@@ -60,14 +60,9 @@ _FAMILIES = (
         "write {name}(...) OVER (PARTITION BY ... ORDER BY ...)",
     ),
     (
-        "explode explode_outer posexplode posexplode_outer inline inline_outer",
+        "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple",
         "{name}(...) stands alone in a select list, in FROM or in LATERAL VIEW",
         "write SELECT {name}(array) AS x, and compute with x in a query around it",
-    ),
-    (
-        "stack json_tuple",
-        "{name}(...) makes several rows of one, which is not supported",
-        "use explode, or keep the elements in a table of their own",
     ),
     ("first first_value last last_value", _NO_AGGREGATE, "rows have no order; take any_value(x), min(x) or max(x)"),
     (
@@ -102,7 +97,7 @@ _FAMILIES = (
     ),
     (
         (
-            "hash xxhash64 from_json arrays_zip "
+            "hash xxhash64 arrays_zip "
             "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
             "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
         ),

@@ -1,14 +1,17 @@
-"""Structs in SQL: struct(...) with the names that its fields get, s.a and s.*, which is all of them."""
+"""Structs in SQL: struct(...) with the names that its fields get, from_json(...) with their types, s.a and s.*."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
+from sqlglot.errors import SqlglotError
 
-from whence.errors import ArityError
+from whence.errors import ArityError, TypeMismatchError, UnsupportedError
 from whence.lang.sql.block import Block
+from whence.lang.sql.grammar import DIALECT
+from whence.lang.sql.literals import to_type
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
 from whence.model.span import Span
@@ -23,6 +26,27 @@ def struct_call(node: exp.Anonymous, sub: Callable[[exp.Expr], Term], span: Span
     for number, each in enumerate(node.expressions, start=1):
         arguments += (Constant(_name(each) or f"col{number}", types.STRING), sub(each.unalias()))
     return Call("named_struct", tuple(arguments), span=span)
+
+
+def from_json_call(node: exp.Anonymous, sub: Callable[[exp.Expr], Term], span: Span | None) -> Term:
+    """from_json(text, 'a INT, b STRING'): the names and types of fields, or a type."""
+    if len(node.expressions) != 2:
+        raise UnsupportedError(
+            "from_json() takes a text and a type", span=span, hint="options such as a pattern of dates are not there"
+        )
+    text, schema = node.expressions
+    if not isinstance(schema, exp.Literal) or not schema.is_string:
+        raise UnsupportedError("the type that from_json() reads is a text in quotes", span=span)
+    return Call("from_json", (sub(text), Constant(None, _written_type(schema.name, span), span=span)), span=span)
+
+
+def _written_type(text: str, span: Span | None) -> types.Type:
+    for written in (text, f"STRUCT<{text}>"):
+        try:
+            return to_type(parse_one(written, read=DIALECT, into=exp.DataType), span)
+        except SqlglotError:
+            continue
+    raise TypeMismatchError(f"{text!r} is not a type", span=span, hint="write for example 'a INT, b ARRAY<STRING>'")
 
 
 def _name(node: exp.Expr) -> str | None:

@@ -59,7 +59,7 @@ def _write_json(table: pa.Table, file: IO[str], _: FileOptions) -> None:
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in table.to_batches(max_chunksize=10_000):
-        yield from batch.to_pylist()
+        yield from batch.to_pylist(maps_as_pydicts="strict")
 
 
 def _text(value: object) -> str:

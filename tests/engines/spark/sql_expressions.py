@@ -403,7 +403,7 @@ class Expressions:
     def _written(self, function: str, arguments: list[str]) -> str | None:
         choose = self.chance.choice
         listed = ", ".join(arguments)
-        own = self._with_own_syntax(function, arguments)
+        own = self._with_own_syntax(function, arguments) or self._of_values(function, arguments)
         if own is not None:
             return own
         match function, arguments:
@@ -454,18 +454,6 @@ class Expressions:
                 return f"mask({', '.join([one, *(choose(_SIGNS) for _ in others)])})"
             case "flatten", _:
                 return f"flatten(array({listed}))"
-            case "named_struct", _:
-                named = ", ".join(f"'{name}', {each}" for name, each in zip("aBc", arguments, strict=False))
-                return choose((f"struct({listed})", f"named_struct({named})"))
-            # After a key that comes twice, Spark's next maps have what this one had.
-            case "map_concat", [one, _]:
-                return f"map_concat({one}, map('zz', {choose((1, 'NULL'))}))"
-            case "map_from_arrays", [keys, _]:
-                return f"map_from_arrays(array_distinct(array_compact({keys})), array_distinct(array_compact({keys})))"
-            case "map_from_entries", [_]:
-                return f"map_from_entries(array(struct(1, x0), {choose(('struct(2, x0)', 'NULL'))}))"
-            case "struct_field", [one]:
-                return f"({one}).{choose('aB')}"
             case "item", [array, place]:
                 return f"{array}[{place}]"
             case (("floor_digits" | "ceil_digits"), [one, digits]):
@@ -484,8 +472,6 @@ class Expressions:
                 return f"{function}({one}, {choose(_NUMBER_FORMATS)})"
             case "format_string", _:
                 return f"{choose(('format_string', 'printf'))}({choose(_STRING_FORMATS)}, {listed})"
-            case "from_json", _:
-                return f"from_json({choose((*_JSON, *_MORE_JSON))}, {choose(_SCHEMAS)})"
             case "get_json_object", _:
                 return f"get_json_object({choose(_JSON)}, {choose(_JSON_PATHS)})"
             case (("json_array_length" | "json_object_keys"), [one]):
@@ -500,4 +486,25 @@ class Expressions:
                 return f"EXTRACT({function} FROM {one})"
             case (("timestampadd" | "timestampdiff"), [_, one, other]):
                 return f"{function}({choose(_UNITS)}, {one}, {other})"
+        return None
+
+    def _of_values(self, function: str, arguments: list[str]) -> str | None:
+        """Functions of structs, maps and JSON, of arguments that chance alone would not find."""
+        choose = self.chance.choice
+        listed = ", ".join(arguments)
+        match function, arguments:
+            case "named_struct", _:
+                named = ", ".join(f"'{name}', {each}" for name, each in zip("aBc", arguments, strict=False))
+                return choose((f"struct({listed})", f"named_struct({named})"))
+            # After a key that comes twice, Spark's next maps have what this one had.
+            case "map_concat", [one, _]:
+                return f"map_concat({one}, map('zz', {choose((1, 'NULL'))}))"
+            case "map_from_arrays", [keys, _]:
+                return f"map_from_arrays(array_distinct(array_compact({keys})), array_distinct(array_compact({keys})))"
+            case "map_from_entries", [_]:
+                return f"map_from_entries(array(struct(1, x0), {choose(('struct(2, x0)', 'NULL'))}))"
+            case "struct_field", [one]:
+                return f"({one}).{choose('aB')}"
+            case "from_json", _:
+                return f"from_json({choose((*_JSON, *_MORE_JSON))}, {choose(_SCHEMAS)})"
         return None

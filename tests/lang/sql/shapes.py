@@ -87,6 +87,7 @@ SETS = [
     "SELECT g FROM t INTERSECT ALL SELECT g FROM u",
     "SELECT x FROM t INTERSECT ALL SELECT z FROM u EXCEPT ALL SELECT 1",
     "SELECT g FROM (SELECT g FROM t UNION ALL SELECT g FROM u) MINUS ALL SELECT g FROM t WHERE x > 1",
+    "SELECT d * CAST(1 AS DECIMAL(38,19)) AS d FROM t UNION SELECT CAST(d AS DECIMAL(38,3)) * 1000 FROM t",
     "SELECT id FROM t WHERE (g, x) IN (('a', 1), ('b', 2), ('c', 3))",
     "SELECT id FROM t WHERE (g, x) NOT IN (('a', 1), ('b', 2), ('c', 3))",
 ]
@@ -263,7 +264,7 @@ MAPS = [
 ]
 VALUE_ROWS = [
     "SELECT id, to_json(s) AS s, to_json(l) AS l FROM r",
-    "SELECT id, from_json(to_json(s), 'a INT, b STRING') AS s, from_json(to_json(l), 'ARRAY<STRUCT<k: STRING>>') FROM r",
+    "SELECT from_json(to_json(s), 'a INT, b STRING') AS s, from_json(to_json(l), 'ARRAY<STRUCT<k: STRING>>') FROM r",
     "SELECT id, json_tuple(to_json(s), 'a', 'b') FROM r",
     "SELECT b, count(*) AS n FROM r LATERAL VIEW json_tuple(to_json(s), 'b') j AS b GROUP BY b",
     "SELECT id, stack(2, id, s.a, 0) FROM r",

@@ -73,7 +73,8 @@ def all_fields(lowering: Lowering, block: Block, node: exp.Column) -> Iterator[e
         return
     kind = lowering.typed(with_fields(*found, lowering.span(node)), block).type
     for name, _ in kind.fields if isinstance(kind, types.StructType) else ():
-        whole = exp.column(*(part.copy() for part in reversed(node.parts[:-1])))
+        column, *before = (part.copy() for part in reversed(node.parts[:-1]))
+        whole = exp.Column(this=column, **dict(zip(("table", "db"), before, strict=False)))
         field = exp.Dot(this=whole, expression=exp.to_identifier(name, quoted=True))
         for part in field.walk():
             part.meta.update(node.meta)

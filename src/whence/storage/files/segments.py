@@ -13,7 +13,8 @@ import pyarrow.parquet as parquet
 
 from whence.errors import InternalError, StateError
 from whence.model.schema import Column
-from whence.model.types import TYPES, ArrayType, DecimalType, StructType, Type
+from whence.model.types import TYPES, ArrayType, DecimalType, Type
+from whence.model.types import StructType as WhenceStruct
 from whence.session.functions import parse_type
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
@@ -51,7 +52,7 @@ def _type(kind: pa.DataType) -> Type:
     if pa.types.is_list(kind):
         return ArrayType(_type(kind.value_type))
     if pa.types.is_struct(kind):
-        return StructType([(field.name, _type(field.type)) for field in kind])
+        return WhenceStruct([(field.name, _type(field.type)) for field in kind])
     if kind not in _BY_ARROW:
         raise InternalError(f"no column has the Arrow type {kind}")
     return _BY_ARROW[kind]

@@ -11,7 +11,8 @@ import pytest
 
 import whence
 
-COLUMNS = "id INT, s STRUCT<a: DATE, b: STRUCT<c: DECIMAL(5,2)>>, m MAP<INT, ARRAY<STRING>>, l ARRAY<STRUCT<k: STRING, v: INT>>"
+STRUCT = "STRUCT<a: DATE, b: STRUCT<c: DECIMAL(5,2)>>"
+COLUMNS = f"id INT, s {STRUCT}, m MAP<INT, ARRAY<STRING>>, l ARRAY<STRUCT<k: STRING, v: INT>>"
 DAY = datetime.date(2026, 1, 31)
 ROWS = {
     (1, (DAY, (Decimal("1.50"),)), ((7, ("x", None)), (3, ())), (("a", 1), None)),

@@ -21,6 +21,8 @@ VIEWS = {
     "joined": "SELECT r.id, g.n FROM r JOIN grouped g ON r.s = g.s WHERE r.id < 3",
     "lists": "SELECT l, max(id) AS m, min(s) AS s FROM r GROUP BY l",
     "entries": "SELECT k, count(*) AS n, max(v) AS m FROM r LATERAL VIEW inline(l) q GROUP BY k",
+    "reached": "WITH RECURSIVE w(s) AS (SELECT s FROM r WHERE s.b = 'x' "
+    "UNION SELECT named_struct('a', w.s.a + 1, 'b', r.s.b) FROM w JOIN r ON r.s = w.s WHERE w.s.a < 4) SELECT s FROM w",
     "ranked": "SELECT id, rank() OVER (PARTITION BY s.a ORDER BY s) AS n FROM r",
 }
 

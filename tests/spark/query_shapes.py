@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 
 import whence
 from tests.lang.sql.shapes import DRAWN, TABLES
@@ -24,7 +25,12 @@ ROWS: Mapping[str, list[Row]] = {
 
 def in_spark(spark: SparkSession, tables: Mapping[str, str] = TABLES, rows: Mapping[str, list[Row]] = ROWS) -> None:
     for name, columns in tables.items():
-        spark.createDataFrame(rows[name], columns).coalesce(1).cache().createOrReplaceTempView(name)
+        # A dict of Python's would lose the order of a map on its way.
+        entries = re.sub(r"MAP<(\w+), (\w+)>", r"ARRAY<STRUCT<key: \1, value: \2>>", columns)
+        frame = spark.createDataFrame(rows[name], entries)
+        if entries != columns:
+            frame = frame.withColumn("m", functions.map_from_entries("m"))
+        frame.coalesce(1).cache().createOrReplaceTempView(name)
 
 
 # To compile a query takes longer than to run it over a few rows.
@@ -67,11 +73,13 @@ def differences(
             except AnalysisException as error:
                 found.append(f"{query}\n  Spark refuses it: {str(error).splitlines()[0]}")
                 continue
-            types = [spark_type(column.type) for column in db.relation("v").columns]
-            kinds = [field.dataType for field in theirs.schema.fields]
+            types = [spark_type(column.type).simpleString() for column in db.relation("v").columns]
+            kinds = [field.dataType.simpleString() for field in theirs.schema.fields]
             if types != kinds:
                 found.append(f"{query}\n  types {types}, and Spark's {kinds}")
-            ours, others = bag(db.table("v").to_pylist()), bag(row.asDict() for row in theirs.collect())
+            has_map = any("map<" in kind for kind in kinds)
+            answer = theirs.toArrow().to_pylist() if has_map else [row.asDict() for row in theirs.collect()]
+            ours, others = bag(db.table("v").to_pylist()), bag(answer)
             if ours != others:
                 found.append(f"{query}\n  only here {ours - others}\n  only Spark {others - ours}")
     return found
@@ -84,4 +92,6 @@ def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[tuple[Any, ...]]:
 def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return round(value, 9)
-    return tuple(map(_plain, value)) if isinstance(value, list) else value
+    if isinstance(value, dict):
+        return tuple(map(_plain, value.values()))
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else value

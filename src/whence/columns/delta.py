@@ -12,7 +12,7 @@ from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
 from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import add_totals
 from whence.columns.order import in_order
-from whence.model.types import ArrayType, RecordType, Row, Value
+from whence.model.types import RecordType, Row, Value
 from whence.model.updates import CountedDelta, Delta
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _sorted(rows: ArrowRows, weights: Array) -> ArrowChange | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if any(isinstance(column.type, ArrayType | RecordType) for column in rows.relation.columns):
+    if any(column.type.inner or isinstance(column.type, RecordType) for column in rows.relation.columns):
         return None
     keys: list[pa.Array] = []
     for array in rows.arrays:

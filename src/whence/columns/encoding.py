@@ -336,7 +336,7 @@ class DictionaryEncoding(Encoding):
 
 
 class ObjectEncoding(DictionaryEncoding):
-    """Values that only Python has: arrays and records."""
+    """Values that only Python has: records, and values with others in them."""
 
     def __init__(self, kind: Type, dictionary: Dictionary) -> None:
         super().__init__(kind)
@@ -355,10 +355,8 @@ class ObjectEncoding(DictionaryEncoding):
         return _with_nulls(decoded, nulls)
 
     def from_arrow(self, column: pa.Array) -> Array:
-        import pyarrow as pa
-
-        if pa.types.is_nested(column.type):
-            # Of lists Arrow makes no dictionary.
+        if self.type.inner:
+            # Arrow does not tell these apart.
             return self.encode(self.type.from_arrow(column.to_pylist()))
         encoded = column.dictionary_encode()
         values = self.type.from_arrow(encoded.dictionary.to_pylist())

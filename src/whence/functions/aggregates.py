@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from whence.errors import ArityError, EvaluationError, TypeMismatchError, UnknownNameError, did_you_mean
+from whence.functions.comparison import check_comparable
 from whence.functions.mathematics import finite, misfit
 from whence.functions.widening import is_integer, is_number
 from whence.model.span import Span
@@ -25,6 +26,7 @@ def aggregate_type(function: str, argument: Type | None, span: Span | None) -> T
     if argument is None:
         raise ArityError(f"{function} needs an argument", span=span, hint="only count works without one")
     if function in ("min", "max"):
+        check_comparable(argument, f"an argument of {function}", span)
         return argument
     if function == "collect_list":
         return ArrayType(argument)

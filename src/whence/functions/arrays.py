@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from whence.errors import EvaluationError, TypeMismatchError, shown
+from whence.functions import implicit
+from whence.functions.maps import lookup_types, value_at
 from whence.functions.resolve import (
     ARRAY,
     COUNT,
@@ -15,6 +17,7 @@ from whence.functions.resolve import (
     Operand,
     Parameter,
     Resolved,
+    Resolver,
     accept,
     always,
     cast_hint,
@@ -24,9 +27,23 @@ from whence.functions.resolve import (
     takes,
     uncast,
 )
+from whence.functions.structs import field_of, resolve_field
 from whence.functions.widening import common_type, is_integer
 from whence.model.terms import Call
-from whence.model.types import BIGINT, BOOLEAN, INT, NULL, REAL, STRING, ArrayType, DecimalType, Type, Value
+from whence.model.types import (
+    BIGINT,
+    BOOLEAN,
+    INT,
+    NULL,
+    REAL,
+    STRING,
+    ArrayType,
+    DecimalType,
+    MapType,
+    StructType,
+    Type,
+    Value,
+)
 
 Values = tuple[Any, ...]
 # Longer sequences are a mistake, and would take the memory of the whole process.
@@ -55,7 +72,7 @@ def _resolve_contains(call: Call, types: tuple[Type, ...]) -> Resolved:
     array = accept(call, 0, ARRAY, types[0])
     element = element_type((array,))
     common = common_type((element, types[1]))
-    if common is None or NULL in types:
+    if common is None or NULL in types or not common.is_comparable:
         place = "a NULL" if types[0] == NULL else f"an {array}"
         raise TypeMismatchError(
             f"array_contains() looks for a {types[1]} in {place}",
@@ -91,6 +108,28 @@ def _element_at(array: tuple[Value, ...], position: int) -> Value:
 _PLACE = Parameter(COUNT.description, lambda given: INT if is_integer(given) else None, INT)
 
 
+_COLLECTION = Parameter("an ARRAY or a MAP", lambda given: given if isinstance(given, MapType) else ARRAY.accept(given))
+_COMPARED = Parameter(
+    "an ARRAY of values that can be compared", lambda given: ARRAY.accept(given) if given.is_comparable else None
+)
+
+
+def _or_key(place: Parameter) -> Resolver:
+    """A place in an array, or a key of a map."""
+    in_array = takes(ARRAY, place, returns=element_type)
+
+    def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
+        if len(types) == 2 and isinstance(types[0], MapType):
+            return Resolved(types[0].value, lookup_types(call, types[0], types[1]))
+        return in_array(call, types)
+
+    return resolve
+
+
+def _or_value(in_array: Callable[..., Any]) -> Callable[[Resolved], Callable[..., Any]]:
+    return lambda resolved: value_at if isinstance(resolved.arguments[0], MapType) else in_array
+
+
 def _tightest(left: Type, right: Type) -> Type | None:
     """The type that one of two elements becomes. Spark widens neither to nor from a DECIMAL here."""
     if REAL in (left, right) and (is_integer(left) or is_integer(right)):
@@ -105,7 +144,7 @@ def _same_type(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
     arrays = tuple(accept(call, position, ARRAY, kind) for position, kind in enumerate(types))
     element = _tightest(*(element_type((array,)) for array in arrays))
-    if element is None or NULL in types:
+    if element is None or NULL in types or not element.is_comparable:
         raise TypeMismatchError(f"{call.function}() does not work on {types[0]} and {types[1]}", span=call.span)
     common = ArrayType(element)
     return Resolved(common, (common, common))
@@ -128,8 +167,8 @@ def _with_element(call: Call, types: tuple[Type, ...]) -> Resolved:
 def _looking_for(returns: Type | None) -> Callable[[Call, tuple[Type, ...]], Resolved]:
     def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
         resolved = _with_element(call, types)
-        if types[1] == NULL:
-            raise TypeMismatchError(f"{call.function}() looks for a value, and NULL is none", span=call.span)
+        if types[1] == NULL or not types[1].is_comparable:
+            raise TypeMismatchError(f"{call.function}() looks for a value, and {types[1]} is none", span=call.span)
         return Resolved(returns or resolved.result, resolved.arguments)
 
     return resolve
@@ -321,6 +360,28 @@ def _item(array: Values, position: int) -> Value:
     )
 
 
+def _resolve_item(call: Call, types: tuple[Type, ...]) -> Resolved:
+    """array[0], map['a'] and struct['a']."""
+    check_arity(call, 2, 2)
+    given, index = types
+    if isinstance(given, MapType) and index == NULL:
+        return Resolved(given.value, (given, given.key))
+    if isinstance(given, MapType) and implicit.are_on() and given.key != index:
+        # Unlike element_at(), brackets make of the index what the keys are.
+        wanted = implicit.argument_type(index, given.key)
+        return Resolved(given.value, (given, wanted) if wanted else lookup_types(call, given, index))
+    if index == STRING and (isinstance(given, StructType) or isinstance(element_type(types), StructType)):
+        return resolve_field(call, types)
+    return _or_key(COUNT)(call, types)
+
+
+def _in_brackets(resolved: Resolved) -> Callable[..., Any]:
+    given, index = resolved.arguments
+    if index == STRING and not isinstance(given, MapType):
+        return field_of(resolved)
+    return value_at if isinstance(given, MapType) else _item
+
+
 def _resolve_sequence(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 3)
     common = common_type(types)
@@ -345,16 +406,16 @@ def _sequence(start: int, stop: int, step: int | None = None) -> Values:
 ARRAYS = (
     Builtin("array", _resolve_array, plain(_array), strict=False, nullable=never),
     Builtin("array_contains", _resolve_contains, plain(_array_contains), nullable=always),
-    Builtin("size", takes(ARRAY, returns=INT), plain(len)),
-    Builtin("element_at", takes(ARRAY, _PLACE, returns=element_type), plain(_element_at), nullable=always),
-    Builtin("try_element_at", takes(ARRAY, _PLACE, returns=element_type), plain(_try_element_at), nullable=always),
+    Builtin("size", takes(_COLLECTION, returns=INT), plain(len)),
+    Builtin("element_at", _or_key(_PLACE), _or_value(_element_at), nullable=always),
+    Builtin("try_element_at", _or_key(_PLACE), _or_value(_try_element_at), nullable=always),
     Builtin("get", takes(ARRAY, COUNT, returns=element_type), plain(_get), nullable=always),
-    Builtin("item", takes(ARRAY, COUNT, returns=element_type), plain(_item), nullable=always),
-    Builtin("sort_array", takes(ARRAY, TRUTH, optional=1, returns=lambda kinds: kinds[0]), _sort_array),
-    Builtin("array_sort", takes(ARRAY, returns=lambda kinds: kinds[0]), _array_sort),
-    Builtin("array_max", takes(ARRAY, returns=element_type), _extreme(max), nullable=always),
-    Builtin("array_min", takes(ARRAY, returns=element_type), _extreme(min), nullable=always),
-    Builtin("array_distinct", takes(ARRAY, returns=lambda kinds: kinds[0]), plain(_distinct)),
+    Builtin("item", _resolve_item, _in_brackets, nullable=always),
+    Builtin("sort_array", takes(_COMPARED, TRUTH, optional=1, returns=lambda kinds: kinds[0]), _sort_array),
+    Builtin("array_sort", takes(_COMPARED, returns=lambda kinds: kinds[0]), _array_sort),
+    Builtin("array_max", takes(_COMPARED, returns=element_type), _extreme(max), nullable=always),
+    Builtin("array_min", takes(_COMPARED, returns=element_type), _extreme(min), nullable=always),
+    Builtin("array_distinct", takes(_COMPARED, returns=lambda kinds: kinds[0]), plain(_distinct)),
     Builtin(
         "array_compact",
         takes(ARRAY, returns=lambda kinds: kinds[0]),

@@ -16,6 +16,8 @@ from whence.functions.elementary import ELEMENTARY
 from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
 from whence.functions.json_texts import JSON_TEXTS
+from whence.functions.json_values import JSON_VALUES
+from whence.functions.maps import MAPS
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.number_formats import NUMBER_FORMATS
 from whence.functions.patterns import PATTERNS
@@ -24,6 +26,7 @@ from whence.functions.regular_expressions import REGULAR_EXPRESSIONS
 from whence.functions.resolve import Builtin
 from whence.functions.statistics import STATISTICS
 from whence.functions.strings import STRINGS
+from whence.functions.structs import STRUCTS
 from whence.functions.text_edits import TEXT_EDITS
 from whence.functions.tries import TRIES
 from whence.functions.urls import URLS
@@ -31,8 +34,8 @@ from whence.functions.vectors import VECTORS
 
 _FAMILIES = (
     *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
-    *(MATHEMATICS, PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, TEXT_EDITS, TRIES),
-    *(JSON_TEXTS, NUMBER_FORMATS, URLS, VECTORS),
+    *(MAPS, MATHEMATICS, PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, STRUCTS, TEXT_EDITS, TRIES),
+    *(JSON_TEXTS, JSON_VALUES, NUMBER_FORMATS, URLS, VECTORS),
 )
 
 BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})

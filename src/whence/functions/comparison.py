@@ -20,8 +20,10 @@ from whence.functions.resolve import (
     mismatch,
     never,
     plain,
+    title,
 )
-from whence.functions.widening import common_type, is_exact
+from whence.functions.widening import common_in_place, common_type, is_exact
+from whence.model.span import Span
 from whence.model.terms import Call
 from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, Type, Value, has_null
 
@@ -35,13 +37,22 @@ def comparable(call: Call, types: tuple[Type, ...]) -> Type:
     others = [kind for argument, kind in zip(call.arguments, types, strict=True) if not is_text_constant(argument)]
     common = common_type(others)
     if common is None or not common.is_time or (implicit.are_on() and len(texts) < types.count(STRING)):
-        common = common_type(types)
+        common = common_in_place(types)
         if common is None:
             raise _incomparable(call, types)
+        check_comparable(common, f"an argument of {title(call.function)}", call.span)
         return common
     for text in texts:
         check_time(text, common)
     return common
+
+
+def check_comparable(kind: Type, what: str, span: Span | None) -> None:
+    """Raises for a type with a map in it, which is never compared."""
+    if not kind.is_comparable:
+        raise TypeMismatchError(
+            f"{kind} cannot be {what}: maps are not compared", span=span, hint="map_entries(m) is an array, and can be"
+        )
 
 
 def _incomparable(call: Call, types: tuple[Type, ...]) -> TypeMismatchError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
@@ -86,13 +85,8 @@ def _is_not_null(operand: Operand) -> Evaluator:
 def _type_name(resolved: Resolved) -> Callable[..., Evaluator]:
     """The name of the argument's type, as Spark writes it."""
     (kind,) = resolved.arguments
-    name = kind.name.lower()
-    for ours, theirs in _SPARK_NAMES.items():
-        name = re.sub(rf"\b{ours}\b", theirs, name)
+    name = kind.simple_name
     return lambda _: lambda _: name
-
-
-_SPARK_NAMES = {"real": "float", "null": "void", "timestamp": "timestamp_ntz"}
 
 
 def _resolve_nanvl(call: Call, types: tuple[Type, ...]) -> Resolved:

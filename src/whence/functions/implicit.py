@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from whence.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, STRING, ArrayType, DecimalType, IntegerType, Type
+from whence.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, STRING, DecimalType, IntegerType, Type
 from whence.model.types.numbers import FloatingType
 
 _NUMBERS = (IntegerType, DecimalType, FloatingType)
@@ -33,7 +33,7 @@ def are_on() -> bool:
 
 def promoted(other: Type) -> Type | None:
     """The type in which a STRING meets a value of another type; None where it does not."""
-    if isinstance(other, ArrayType):
+    if other.inner:
         return None
     if isinstance(other, IntegerType):
         return BIGINT
@@ -42,7 +42,7 @@ def promoted(other: Type) -> Type | None:
 
 def argument_type(given: Type, wanted: Type) -> Type | None:
     """What an argument is cast to where a function takes values of `wanted`."""
-    if isinstance(given, ArrayType) or isinstance(wanted, ArrayType) or wanted == BINARY:
+    if given.inner or wanted.inner or wanted == BINARY:
         return None
     if given == BINARY:
         return wanted if wanted == STRING else None

@@ -17,7 +17,7 @@ _TEXT = Parameter("a STRING", lambda given: STRING if given in (STRING, NULL) el
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<place>\d+)\]|\[\s*'(?P<quoted>[^']*)'\s*\]|(?P<every>\[\*\]|\.\*)")
 
 
-class _Number:
+class JsonNumber:
     """A number by its own words, which a text gets back as they were."""
 
     def __init__(self, words: str) -> None:
@@ -28,7 +28,7 @@ def _unknown(word: str) -> Any:
     raise ValueError(word)
 
 
-class _Object:
+class JsonObject:
     """Names and values in their order; a name may come again."""
 
     def __init__(self, pairs: list[tuple[str, Any]]) -> None:
@@ -39,13 +39,13 @@ class _Object:
 
 
 _READER = json.JSONDecoder(
-    parse_int=_Number,
-    parse_float=_Number,
+    parse_int=JsonNumber,
+    parse_float=JsonNumber,
     parse_constant=_unknown,
-    object_pairs_hook=_Object,
+    object_pairs_hook=JsonObject,
     strict=False,
 )
-_NOTHING = object()
+NOTHING = object()
 
 
 # A text in quotes of either kind, which may hold the other one.
@@ -60,32 +60,32 @@ def _double_quoted(found: re.Match[str]) -> str:
     return f'"{inside}"'
 
 
-def _read(text: str) -> Any:
-    """The first value in the text, or _NOTHING."""
+def read_json(text: str) -> Any:
+    """The first value in the text, or NOTHING."""
     if "'" in text:
         text = _QUOTED.sub(_double_quoted, text)
     try:
         value, _ = _READER.raw_decode(text, re.match(r"\s*", text).end())  # type: ignore[union-attr]
     except (ValueError, RecursionError):
-        return _NOTHING
+        return NOTHING
     return value
 
 
 def _array_length(text: str) -> int | None:
-    value = _read(text)
+    value = read_json(text)
     return len(value) if isinstance(value, list) else None
 
 
 def _object_keys(text: str) -> tuple[str, ...] | None:
-    value = _read(text)
-    return tuple(name for name, _ in value.pairs) if isinstance(value, _Object) else None
+    value = read_json(text)
+    return tuple(name for name, _ in value.pairs) if isinstance(value, JsonObject) else None
 
 
 def _get(text: str, path: str) -> str | None:
     """What stands at `$.a.b[0]` of a text in JSON: a text as it is, anything else in JSON again."""
     steps = _steps(path)
-    value = _NOTHING if steps is None else _read(text)
-    if value is _NOTHING or steps is None:
+    value = NOTHING if steps is None else read_json(text)
+    if value is NOTHING or steps is None:
         return None
     found = list(_found(value, steps))
     if not found:
@@ -93,8 +93,8 @@ def _get(text: str, path: str) -> str | None:
     if len(found) == 1:
         only = found[0]
         # One of several texts that there could have been keeps its quotes.
-        return only if isinstance(only, str) and "*" not in steps else _written(only)
-    return f"[{','.join(map(_written, found))}]"
+        return only if isinstance(only, str) and "*" not in steps else json_text(only)
+    return f"[{','.join(map(json_text, found))}]"
 
 
 def _steps(path: str) -> list[str | int] | None:
@@ -126,23 +126,23 @@ def _found(value: Any, steps: list[str | int]) -> Iterator[Any]:
                 yield from _found(each, rest)
         elif isinstance(step, int) and step < len(value):
             yield from _found(value[step], rest)
-    elif isinstance(value, _Object) and isinstance(step, str) and step != "*":
+    elif isinstance(value, JsonObject) and isinstance(step, str) and step != "*":
         first = value.values(step)[:1]
         if first and (rest or first != [None]):
             yield from _found(first[0], rest)
 
 
-def _written(value: Any) -> str:
-    if isinstance(value, _Number):
+def json_text(value: Any) -> str:
+    if isinstance(value, JsonNumber):
         return _number(value.words)
-    if isinstance(value, _Object):
-        return f"{{{','.join(f'{_quoted(name)}:{_written(each)}' for name, each in value.pairs)}}}"
+    if isinstance(value, JsonObject):
+        return f"{{{','.join(f'{json_quoted(name)}:{json_text(each)}' for name, each in value.pairs)}}}"
     if isinstance(value, list):
-        return f"[{','.join(map(_written, value))}]"
-    return _quoted(value) if isinstance(value, str) else json.dumps(value)
+        return f"[{','.join(map(json_text, value))}]"
+    return json_quoted(value) if isinstance(value, str) else json.dumps(value)
 
 
-def _quoted(text: str) -> str:
+def json_quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
@@ -154,8 +154,19 @@ def _number(words: str) -> str:
     return DOUBLE.to_text(number) if math.isfinite(number) else f'"{"-" if number < 0 else ""}Infinity"'
 
 
+def _field(text: str, name: str) -> str | None:
+    """A field of an object: a text as it is, anything else in JSON again. Of several the last one."""
+    value = read_json(text)
+    found = value.values(name)[-1:] if isinstance(value, JsonObject) else []
+    if not found or found[0] is None:
+        return None
+    return found[0] if isinstance(found[0], str) else json_text(found[0])
+
+
 JSON_TEXTS = (
     Builtin("json_array_length", takes(_TEXT, returns=INT), plain(_array_length), nullable=always),
     Builtin("json_object_keys", takes(_TEXT, returns=ArrayType(STRING)), plain(_object_keys), nullable=always),
+    # What json_tuple(text, a, b) has a column of for each name.
+    Builtin("json_field", takes(_TEXT, _TEXT, returns=STRING), plain(_field), nullable=always),
     Builtin("get_json_object", takes(_TEXT, _TEXT, returns=STRING), plain(_get), nullable=always),
 )

@@ -71,6 +71,9 @@ def _resolve_concat(call: Call, types: tuple[Type, ...]) -> Resolved:
                 span=call.span,
             )
         return Resolved(common, tuple(common for _ in types))
+    odd = next((kind for kind in types if kind.inner), None)
+    if odd is not None:
+        raise TypeMismatchError(f"{title(call.function)} joins texts, bytes and arrays, not {odd}", span=call.span)
     return Resolved(STRING, tuple(STRING for _ in types))
 
 

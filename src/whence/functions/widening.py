@@ -1,7 +1,8 @@
 """Which types widen to which, and the least type that several widen to.
 
 TINYINT < SMALLINT < INT < BIGINT < DECIMAL < REAL < DOUBLE      DATE < TIMESTAMP      NULL < every type
-Arrays go by their elements. Only where implicit casts are on, a STRING meets other types as well.
+Arrays go by their elements, and structs by their fields. Only where implicit casts are on, a STRING meets other types
+as well.
 """
 
 from __future__ import annotations
@@ -10,7 +11,17 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from whence.functions import implicit
-from whence.model.types import BY_NAME, DOUBLE, NULL, REAL, STRING, ArrayType, DecimalType, IntegerType, Type
+from whence.model.types import (
+    BY_NAME,
+    DOUBLE,
+    NULL,
+    REAL,
+    STRING,
+    DecimalType,
+    IntegerType,
+    StructType,
+    Type,
+)
 from whence.model.types.decimals import MAX_PRECISION
 
 # Spark gives up fraction digits of a product or quotient that is too wide, but never below these.
@@ -61,18 +72,41 @@ def common_type(types: Sequence[Type]) -> Type | None:
     return common
 
 
+def common_in_place(types: Sequence[Type]) -> Type | None:
+    """The same where fields of structs meet by their places, whatever they are called: in comparisons, in UNION."""
+    common = common_type(types)
+    known = [kind for kind in types if kind != NULL]
+    return known[0] if common is None and all(_by_place(kind) == _by_place(known[0]) for kind in known) else common
+
+
+def _by_place(kind: Type) -> Type:
+    inner = [_by_place(each) for each in kind.inner]
+    if isinstance(kind, StructType):
+        return StructType([(f"col{place}", each) for place, each in enumerate(inner)])
+    return kind.with_inner(inner)
+
+
 def fits(source: Type, target: Type) -> bool:
     """Whether a value of `source` may be stored as `target` without a CAST: never narrowing."""
     if source in (target, NULL):
         return True
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return fits(source.element, target.element)
+    if source.inner and type(source) is type(target):
+        # Fields go by their places, as in a row.
+        return len(source.inner) == len(target.inner) and all(map(fits, source.inner, target.inner))
     if target == DOUBLE:
         return is_number(source)
     if isinstance(target, DecimalType) and is_exact(source):
         given = as_decimal(source)
         return given.scale <= target.scale and given.precision - given.scale <= target.precision - target.scale
     return target in _chain(source)
+
+
+def _are_alike(left: Type, right: Type) -> bool:
+    """Whether both are arrays or maps, or structs whose fields have the same names, one after the other."""
+    if not left.inner or type(left) is not type(right):
+        return False
+    names = [[name.lower() for name, _ in kind.fields] for kind in (left, right) if isinstance(kind, StructType)]
+    return not names or names[0] == names[1]
 
 
 def _chain(kind: Type) -> Iterator[Type]:
@@ -95,9 +129,10 @@ def _wider(left: Type | None, right: Type) -> Type | None:
         return right
     if implicit.are_on() and STRING in (left, right):
         return implicit.promoted(right if left == STRING else left)
-    if isinstance(left, ArrayType) and isinstance(right, ArrayType):
-        element = _wider(left.element, right.element)
-        return None if element is None else ArrayType(element)
+    if _are_alike(left, right):
+        found = [_wider(*pair) for pair in zip(left.inner, right.inner, strict=True)]
+        kinds = [kind for kind in found if kind is not None]
+        return left.with_inner(kinds) if len(kinds) == len(found) else None
     if is_number(left) and is_number(right):
         return _wider_number(left, right)
     return _longer(left, right)

@@ -63,7 +63,7 @@ def _relation(found: re.Match[str], definitions: Definitions) -> Relation:
 def _describe(found: re.Match[str], definitions: Definitions) -> Listing:
     relation = _relation(found, definitions)
     said = comments(relation)
-    rows = [(column.name, str(column.type).lower(), said.get(column.name, "")) for column in relation.columns]
+    rows = [(column.name, column.type.simple_name, said.get(column.name, "")) for column in relation.columns]
     if found["more"]:
         rows += [("", "", ""), ("# Detailed Table Information", "", ""), *_details(relation, definitions)]
     return Listing(("col_name", "data_type", "comment"), rows)

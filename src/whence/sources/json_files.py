@@ -10,7 +10,7 @@ from pathlib import Path
 from whence.errors import DataError, EvaluationError, did_you_mean, shown
 from whence.model.file_options import FileOptions
 from whence.model.schema import Column, Relation, defaults
-from whence.model.types import STRING, ArrayType, DecimalType, Value
+from whence.model.types import STRING, ArrayType, DecimalType, MapType, StructType, Value
 from whence.model.types.base import converter
 from whence.sources.text_files import file_text
 
@@ -56,7 +56,7 @@ class JsonLines:
             raise DataError(f"this is no JSON: {error}") from None
         if not isinstance(found, dict):
             raise DataError(f"a row is an object, and this is {shown(found)}")
-        row = list(empty)
+        row: list[object] = list(empty)
         for name, value in found.items():
             at = names.get(name.lower())
             if at is None:
@@ -67,21 +67,28 @@ class JsonLines:
         return row
 
 
-def _value(value: object, column: Column) -> Value:
+def _value(value: object, column: Column) -> object:
     """A text is read as the column's type, as in CSV: dates and large numbers come so."""
-    if isinstance(value, str) and column.type != STRING:
+    if isinstance(value, str) and not column.type.inner and column.type != STRING:
         try:
             return converter(STRING, column.type)(value)
         except EvaluationError:
             raise _misfit(column, value) from None
     if isinstance(value, Decimal) and not isinstance(column.type, DecimalType):
         return float(value)
-    if isinstance(value, list) and isinstance(column.type, ArrayType):
-        element = Column(column.name, column.type.element)
-        return tuple(_value(each, element) for each in value)
-    if isinstance(value, dict | list):
+    inner = [Column(column.name, kind) for kind in column.type.inner]
+    match column.type, value:
+        case ArrayType(), list():
+            return [_value(each, inner[0]) for each in value]
+        case MapType(), dict():
+            return [(_value(key, inner[0]), _value(each, inner[1])) for key, each in value.items()]
+        case StructType() as struct, dict():
+            places = {name: struct.place(name) for name in value}
+            # What is no field is refused with the row.
+            return {name: value[name] if at is None else _value(value[name], inner[at]) for name, at in places.items()}
+    if isinstance(value, dict | list) or (inner and value is not None):
         raise _misfit(column, value)
-    return value  # type: ignore[return-value]
+    return value
 
 
 def _misfit(column: Column, value: object) -> DataError:

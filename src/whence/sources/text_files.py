@@ -17,7 +17,7 @@ from typing import TypeAlias
 from whence.errors import DataError, EvaluationError, WhenceError, shown
 from whence.model.file_options import FileOptions
 from whence.model.schema import Column, Relation, check_value
-from whence.model.types import STRING, ArrayType, Value
+from whence.model.types import STRING, Value
 from whence.model.types.base import converter
 from whence.sources.rows import column_positions, listed
 
@@ -162,7 +162,7 @@ def file_text(path: Path, relation: Relation) -> str:
 def value_readers(relation: Relation) -> list[Reader]:
     """For each column what makes a value of it from a field."""
     for column in relation.columns:
-        if isinstance(column.type, ArrayType):
+        if column.type.inner:
             raise DataError(f"column {column.name!r} of {relation.name!r} is {column.type}, which CSV cannot hold")
     return [_field_reader(column) for column in relation.columns]
 

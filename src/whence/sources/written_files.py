@@ -66,14 +66,14 @@ def _write_json(table: pa.Table, file: IO[str], _: FileOptions) -> None:
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
     for batch in table.to_batches(max_chunksize=10_000):
-        yield from batch.to_pylist()
+        yield from batch.to_pylist(maps_as_pydicts="strict")
 
 
 def _text(value: object) -> str:
     """As a CAST to STRING writes it, and a file of rows reads it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple | dict):
         return json.dumps(value, ensure_ascii=False, default=_text)
     return str(value)
 

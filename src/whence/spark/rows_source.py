@@ -15,6 +15,7 @@ from whence.engines.spark.registry import COUNTS, latest
 from whence.engines.spark.types import spark_type
 from whence.model.schema import Relation
 from whence.model.types import ArrayType, Type
+from whence.model.types import StructType as WhenceStruct
 from whence.sources.rows import zoneless
 from whence.spark.stored_rows import added_up
 from whence.storage.files.database_files import StoredVersion
@@ -126,4 +127,6 @@ def _expected(kind: Type) -> pa.DataType:
     """Spark wants the elements of a list to be called so."""
     if isinstance(kind, ArrayType):
         return pa.list_(pa.field("element", _expected(kind.element)))
+    if isinstance(kind, WhenceStruct):
+        return pa.struct([pa.field(name, _expected(each)) for name, each in kind.fields])
     return kind.arrow()

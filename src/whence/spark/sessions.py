@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, SparkSession
-from pyspark.sql.types import ArrayType, DataType, StructField, TimestampType
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType, TimestampType
 
 from whence.errors import StateError, WhenceError
 from whence.model.types import Type
@@ -58,8 +58,16 @@ def zoneless(value: Column, kind: DataType) -> Column:
             return F.timestamp_add("MICROSECOND", F.unix_micros(value), epoch)
         case ArrayType(elementType=element) if _has_moments(element):
             return F.transform(value, lambda each: zoneless(each, element))
+        case StructType(fields=fields) if _has_moments(kind):
+            parts = (zoneless(value.getField(each.name), each.dataType).alias(each.name) for each in fields)
+            return F.when(value.isNotNull(), F.struct(*parts))
     return value
 
 
 def _has_moments(kind: DataType) -> bool:
-    return isinstance(kind, TimestampType) or (isinstance(kind, ArrayType) and _has_moments(kind.elementType))
+    match kind:
+        case ArrayType(elementType=element):
+            return _has_moments(element)
+        case StructType(fields=fields):
+            return any(_has_moments(each.dataType) for each in fields)
+    return isinstance(kind, TimestampType)

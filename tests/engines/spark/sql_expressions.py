@@ -33,12 +33,16 @@ from whence.model.types import (
     TINYINT,
     ArrayType,
     DecimalType,
+    MapType,
     Row,
+    StructType,
     Type,
     Value,
 )
 
 PRICE, WIDE, FINE, LONG = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30), DecimalType(18, 0)
+LOOKUP = MapType(STRING, INT)
+PAIR = StructType([("a", INT), ("b", STRING)])
 EXACT = Context(prec=100)
 
 
@@ -84,6 +88,9 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(PRICE): ((), (Decimal("0.50"), None)),
     ArrayType(REAL): ((), (0.5, -2.0), (1.5, None), (3.0, 4.0)),
     ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
+    LOOKUP: ((), (("a", 1),), (("b", None), ("a", 2)), (("12", -7),)),
+    PAIR: ((1, "a"), (1, None), (None, None), (-3, "b")),
+    ArrayType(PAIR): ((), ((1, "a"),), ((2, None), None, (2, "😀"), (1, "x"))),
 }
 TYPES = tuple(VALUES)
 TABLE = Relation("t", tuple(Column(f"x{number}", TYPES[number % len(TYPES)]) for number in range(2 * len(TYPES))))
@@ -142,6 +149,25 @@ _JSON = (
     """'"text"'""",
     """'null'""",
 )
+_MORE_JSON = (
+    """'{"a": "1", "b": 2.0, "c": [1, 2], "d": {"e": "2024-02-29", "f": true}}'""",
+    """'{"b": "x", "a": 2147483648, "d": [{"e": 1}, {"e": "y"}], "c": [1, "z"]}'""",
+    """'[{"a": 3, "b": 1e2}, {"a": null}, null]'""",
+    """'{"a": 7, "A": 8, "b": -0.125, "d": {"e": null}, "c": []}'""",
+    "x0",
+    "''",
+)
+_SCHEMAS = (
+    "'a INT, b STRING'",
+    "'a STRING, b DOUBLE, c ARRAY<INT>'",
+    "'b DECIMAL(5,1), d STRUCT<e: DATE, f: BOOLEAN>'",
+    "'d ARRAY<STRUCT<e: INT>>, a BIGINT'",
+    "'ARRAY<STRUCT<a: INT, b: DOUBLE>>'",
+    "'ARRAY<STRING>'",
+    "'MAP<STRING, STRING>'",
+    "'MAP<STRING, INT>'",
+    "'STRUCT<d: STRING, c: STRING>'",
+)
 _JSON_PATHS = (
     "'$'",
     "'$.a'",
@@ -197,12 +223,17 @@ _PLACES: dict[str, tuple[Type, ...]] = {
     "from_unixtime": (INT, STRING),
     "try_cast": (STRING,),
     "flatten": (ArrayType(INT), ArrayType(INT)),
+    "map_from_arrays": (ArrayType(INT), ArrayType(STRING)),
+    "map_from_entries": (ArrayType(PAIR),),
+    "map_concat": (LOOKUP, LOOKUP),
+    "map_contains_key": (LOOKUP, STRING),
+    **dict.fromkeys(("map_keys", "map_values", "map_entries"), (LOOKUP,)),
     "encode": (STRING, STRING),
     "decode_bytes": (BINARY, STRING),
     "hmac": (BINARY, STRING),
     **dict.fromkeys(("to_binary", "try_to_binary", "to_number", "try_to_number"), (STRING,)),
     "format_string": (STRING, INT),
-    **dict.fromkeys(("get_json_object", "json_array_length", "json_object_keys"), (STRING,)),
+    **dict.fromkeys(("from_json", "get_json_object", "json_array_length", "json_object_keys"), (STRING,)),
     **dict.fromkeys(("parse_url", "try_parse_url"), (STRING,)),
     "to_char": (TIMESTAMP, STRING),
     **dict.fromkeys(("vector_norm", "vector_normalize"), (ArrayType(REAL),)),
@@ -223,6 +254,8 @@ _CASTS = (
     "DECIMAL(3,3)",
     "ARRAY<BIGINT>",
     "ARRAY<DOUBLE>",
+    "STRUCT<q: DOUBLE, b: STRING>",
+    "STRUCT<a: STRING, b: INT>",
 )
 
 _ESCAPES = ("'!'", "'%'", "'a'")
@@ -327,6 +360,14 @@ class Expressions:
             return [self._term(self.chance.choice((DATE, TIMESTAMP)))]
         if BUILTINS[function].resolve == takes(returns=DOUBLE):
             return []
+        if function == "named_struct":
+            return [self._term(self.chance.choice(TYPES)) for _ in range(self.chance.randint(1, 3))]
+        if function == "map":
+            return [self._term(kind) for kind in self.chance.choices(TYPES, k=2)]
+        if function == "to_json":
+            return [self._term(self.chance.choice([kind for kind in TYPES if kind.inner]))]
+        if function == "struct_field":
+            return [self._term(self.chance.choice((PAIR, ArrayType(PAIR))))]
         known = _PLACES.get(function)
         while True:
             if known is not None:
@@ -362,7 +403,7 @@ class Expressions:
     def _written(self, function: str, arguments: list[str]) -> str | None:
         choose = self.chance.choice
         listed = ", ".join(arguments)
-        own = self._with_own_syntax(function, arguments)
+        own = self._with_own_syntax(function, arguments) or self._of_values(function, arguments)
         if own is not None:
             return own
         match function, arguments:
@@ -445,4 +486,25 @@ class Expressions:
                 return f"EXTRACT({function} FROM {one})"
             case (("timestampadd" | "timestampdiff"), [_, one, other]):
                 return f"{function}({choose(_UNITS)}, {one}, {other})"
+        return None
+
+    def _of_values(self, function: str, arguments: list[str]) -> str | None:
+        """Functions of structs, maps and JSON, of arguments that chance alone would not find."""
+        choose = self.chance.choice
+        listed = ", ".join(arguments)
+        match function, arguments:
+            case "named_struct", _:
+                named = ", ".join(f"'{name}', {each}" for name, each in zip("aBc", arguments, strict=False))
+                return choose((f"struct({listed})", f"named_struct({named})"))
+            # After a key that comes twice, Spark's next maps have what this one had.
+            case "map_concat", [one, _]:
+                return f"map_concat({one}, map('zz', {choose((1, 'NULL'))}))"
+            case "map_from_arrays", [keys, _]:
+                return f"map_from_arrays(array_distinct(array_compact({keys})), array_distinct(array_compact({keys})))"
+            case "map_from_entries", [_]:
+                return f"map_from_entries(array(struct(1, x0), {choose(('struct(2, x0)', 'NULL'))}))"
+            case "struct_field", [one]:
+                return f"({one}).{choose('aB')}"
+            case "from_json", _:
+                return f"from_json({choose((*_JSON, *_MORE_JSON))}, {choose(_SCHEMAS)})"
         return None

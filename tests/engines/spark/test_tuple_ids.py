@@ -27,6 +27,7 @@ from whence.model.types import (
     ArrayType,
     DecimalType,
     Row,
+    StructType,
     Type,
     Value,
 )
@@ -50,6 +51,8 @@ EDGES: dict[Type, Sequence[Value]] = {
     DecimalType(38, 0): (Decimal(10**38 - 1), Decimal(-(10**38) + 1), Decimal(-128), Decimal(128), Decimal(2**64)),
     ArrayType(INT): ((), (1,), (1, None, 2), (None,)),
     ArrayType(ArrayType(STRING)): ((), ((),), (("a", None), None, ("b",))),
+    StructType([("a", INT), ("b", STRING)]): ((1, "a"), (None, "a"), (1, None), (None, None)),
+    ArrayType(StructType([("s", StructType([("d", DATE)]))])): ((), (((datetime.date(2026, 1, 31),),), None, (None,))),
     ArrayType(TIMESTAMP): ((datetime.datetime(2026, 1, 31, 12), None),),
 }
 TYPES = tuple(EDGES)

@@ -15,6 +15,8 @@ TABLES = {
     "u": "id INT, g STRING, z INT",
     "a": "id INT, a ARRAY<INT>, s STRING",
     "e": "id INT, k STRING, at TIMESTAMP_NTZ, v INT",
+    "m": "id INT, m MAP<STRING, INT>",
+    "r": "id INT, s STRUCT<a: INT, b: STRING>, l ARRAY<STRUCT<k: STRING, v: STRUCT<n: INT>>>",
 }
 
 
@@ -42,7 +44,18 @@ def row_of_e(pick: random.Random, number: int) -> Row:
     return (number, pick.choice([None, "a", "b"]), pick.choice([None, moment, moment, moment]), pick.randrange(5))
 
 
-DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e}
+def row_of_m(pick: random.Random, number: int) -> Row:
+    keys = pick.sample("pqr", pick.randrange(4))
+    return (number, pick.choice([None, *[tuple((key, pick.choice([None, 1, 2])) for key in keys)] * 3]))
+
+
+def row_of_r(pick: random.Random, number: int) -> Row:
+    pairs = [(pick.choice([None, 1, 2]), pick.choice([None, "x", "y"])), None]
+    entries = [(pick.choice("pq"), pick.choice([None, (pick.choice([None, 1, 2]),)])) for _ in range(pick.randrange(3))]
+    return (number, pick.choice(pairs), pick.choice([None, (*entries, None), tuple(entries), tuple(entries)]))
+
+
+DRAWN = {"t": row_of_t, "u": row_of_u, "a": row_of_a, "e": row_of_e, "m": row_of_m, "r": row_of_r}
 
 GROUPS = [
     "SELECT g, x, count(*) AS n, grouping_id() AS gi, sum(y) AS s FROM t GROUP BY ROLLUP(g, x)",
@@ -74,6 +87,7 @@ SETS = [
     "SELECT g FROM t INTERSECT ALL SELECT g FROM u",
     "SELECT x FROM t INTERSECT ALL SELECT z FROM u EXCEPT ALL SELECT 1",
     "SELECT g FROM (SELECT g FROM t UNION ALL SELECT g FROM u) MINUS ALL SELECT g FROM t WHERE x > 1",
+    "SELECT d * CAST(1 AS DECIMAL(38,19)) AS d FROM t UNION SELECT CAST(d AS DECIMAL(38,3)) * 1000 FROM t",
     "SELECT id FROM t WHERE (g, x) IN (('a', 1), ('b', 2), ('c', 3))",
     "SELECT id FROM t WHERE (g, x) NOT IN (('a', 1), ('b', 2), ('c', 3))",
 ]
@@ -181,8 +195,84 @@ WINDOW_STATISTICS = [
     "SELECT listagg(g, ',') WITHIN GROUP (ORDER BY g DESC) AS l, mode() WITHIN GROUP (ORDER BY x DESC) AS m FROM t",
     "SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY x) FILTER (WHERE id > 2) AS f FROM t",
 ]
-# Spark has no such comparisons.
+BY_BOTH = "grouping(g) + grouping(x)"
+IN_PARENT = f"PARTITION BY {BY_BOTH}, CASE WHEN grouping(x) = 0 THEN g END ORDER BY max(d), g, x"
+OVER_SETS = [
+    "SELECT g, x, sum(y), rank() OVER (PARTITION BY grouping(g) ORDER BY sum(y) DESC) r FROM t GROUP BY ROLLUP(g, x)",
+    "SELECT g, sum(count(*)) OVER (PARTITION BY grouping_id()) FROM t GROUP BY CUBE(g, x) HAVING count(*) > 1",
+    f"SELECT {BY_BOTH}, g, row_number() OVER ({IN_PARENT}) r FROM t GROUP BY ROLLUP(g, x) ORDER BY 1, 2, r LIMIT 5",
+    "SELECT g AS k, sum(x) AS s, rank() OVER (ORDER BY g) AS r FROM t GROUP BY GROUPING SETS ((k), ()) HAVING s > 2",
+    "SELECT x % 2 AS h, max(id) - min(id) AS w, avg(max(id)) OVER () AS a FROM t GROUP BY ROLLUP(1)",
+    "SELECT DISTINCT grouping(g) AS h, count(*) OVER (PARTITION BY grouping(g)) AS n FROM t GROUP BY CUBE(g, x)",
+    "SELECT t.g, rank() OVER w FROM t JOIN u USING (g) WHERE z > 0 GROUP BY CUBE(t.g) WINDOW w AS (ORDER BY sum(z))",
+]
+STRUCTS = [
+    "SELECT id, s.a, r.s.b, l.k, l[0].v.n FROM r WHERE size(l) > 0",
+    "SELECT s.*, id FROM r WHERE s.a > 0 OR s IS NULL",
+    "SELECT s.* EXCEPT (b), r.l FROM r",
+    "SELECT s, count(*) AS n, max(id) AS m FROM r GROUP BY s",
+    "SELECT s.a, count(DISTINCT s) AS n, min(s) AS least, max(s) AS most FROM r GROUP BY s.a",
+    "SELECT struct(s.a, max(id) AS m, count(*) + 1) AS q FROM r GROUP BY s.a HAVING s.a > 0",
+    "SELECT id, named_struct('x', id, 'Y', s) AS q, struct(*) AS all_of_it FROM r",
+    "SELECT DISTINCT struct(s.b, id % 2 AS h) AS q FROM r",
+    "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s = q.s",
+    "SELECT p.id, q.id AS other FROM r p LEFT JOIN r q ON p.s <=> q.s AND p.id < q.id",
+    "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s.a = q.s.a AND p.s < q.s",
+    "SELECT id FROM r WHERE s IN (named_struct('a', 1, 'b', 'x'), named_struct('a', 2, 'b', NULL))",
+    "SELECT id FROM r WHERE s NOT IN (SELECT s FROM r WHERE id < 4 AND s IS NOT NULL)",
+    "SELECT s FROM r WHERE id < 9 EXCEPT SELECT s FROM r WHERE id < 4",
+    "SELECT s FROM r UNION SELECT struct(z, g) FROM u",
+    "SELECT id, coalesce(s, named_struct('a', 0, 'b', '-')).b AS b, if(id > 4, s, NULL).a AS a FROM r",
+    "SELECT id, row_number() OVER (PARTITION BY s.a ORDER BY s.b, id) AS n, s.b FROM r",
+    "SELECT id, rank() OVER (ORDER BY s) AS n, sum(s.a) OVER (PARTITION BY s.b) AS t FROM r",
+    "SELECT max_by(s, id) AS m, min_by(id, id) AS n, max_by(s.a, id) FILTER (WHERE id > 3) AS o FROM r",
+    "SELECT s.b, max_by(id, id), min_by(s.a, id), max_by(g, x) FROM r LEFT JOIN t USING (id) GROUP BY s.b, x, g",
+    "SELECT id, max_by(s.b, id) OVER (ORDER BY id ROWS 2 PRECEDING) AS b FROM (SELECT DISTINCT * FROM r WHERE id > 2)",
+    "SELECT id, e.k, e.v.n FROM r LATERAL VIEW explode(l) x AS e",
+    "SELECT id, p, e.v FROM r LATERAL VIEW posexplode_outer(l) x AS p, e",
+    "SELECT inline(l) FROM r",
+    "SELECT id, inline_outer(l) AS (key, value) FROM r",
+    "SELECT k, count(*) AS n, max(v.n) AS m FROM r LATERAL VIEW inline(l) q GROUP BY k",
+    "SELECT q.k, id FROM r, LATERAL inline(l) AS q(k, w)",
+    "SELECT id, (SELECT max(o.s.b) FROM r o WHERE o.s.a = r.s.a) AS b FROM r",
+    "SELECT id FROM r WHERE EXISTS (SELECT 1 FROM t WHERE t.x = r.s.a AND t.g = 'a')",
+    "SELECT id, CAST(s AS STRING) AS t, CAST(s AS STRUCT<c: BIGINT, d: STRING>), CAST(l AS STRING), typeof(l) FROM r",
+    "SELECT id, sort_array(l) AS l, array_contains(l, named_struct('k', 'p', 'v', named_struct('n', 1))) AS c FROM r",
+    "SELECT s.a, sum(id) AS n, grouping(s.a) AS g FROM r GROUP BY ROLLUP(s.a)",
+    "SELECT id, s.a FROM r ORDER BY s.a DESC, id LIMIT 3",
+    "SELECT collect_set(s.a) AS c FROM (SELECT s FROM r WHERE s.a = 1)",
+    "SELECT id, q.s.a FROM (SELECT id, struct(s) AS q FROM r)",
+]
+MAPS = [
+    "SELECT id, m FROM m",
+    "SELECT id, m['p'] AS p, element_at(m, 'q') AS q, try_element_at(m, 'z') AS z FROM m",
+    "SELECT id, map_keys(m), map_values(m), map_entries(m), size(m), cardinality(m) FROM m",
+    "SELECT id, map_contains_key(m, 'p') AS p FROM m WHERE NOT map_contains_key(m, 'r')",
+    "SELECT id, map('a', id, 'b', m['p']) AS q, map(id, m)[id]['p'] AS p FROM m",
+    "SELECT id, map_from_arrays(map_keys(m), map_values(m)) AS q, map_from_entries(map_entries(m)) AS r FROM m",
+    "SELECT id, map_concat(m, map('z', 9)) AS q, map_concat(map(1, 2L), map(2, 3)) AS w FROM m",
+    "SELECT id, key, value FROM m LATERAL VIEW explode(m) e AS key, value",
+    "SELECT id, explode(m) FROM m WHERE id < 9",
+    "SELECT id, posexplode_outer(m) AS (p, k, v) FROM m",
+    "SELECT k, count(*) AS n, sum(v) AS s FROM m LATERAL VIEW explode(m) e AS k, v GROUP BY k",
+    "SELECT m['p'] AS p, count(*) AS n, count(m) AS c FROM m GROUP BY m['p']",
+    "SELECT id, map_entries(m)[0].key AS k FROM m WHERE size(m) > 0",
+    "SELECT id, CAST(m AS STRING) AS t, typeof(m), CAST(m AS MAP<STRING, BIGINT>) FROM m",
+    "SELECT id, coalesce(m, map('n', 0)) AS c, if(id > 4, m, NULL) AS i FROM m UNION ALL SELECT 1, NULL, map('a', 1)",
+    "SELECT id, rank() OVER (ORDER BY size(m), id) AS n, m FROM m",
+    "SELECT a.id, b.m FROM m a LEFT JOIN m b ON a.m['p'] = b.m['q']",
+]
+VALUE_ROWS = [
+    "SELECT id, to_json(s) AS s, to_json(l) AS l FROM r",
+    "SELECT from_json(to_json(s), 'a INT, b STRING') AS s, from_json(to_json(l), 'ARRAY<STRUCT<k: STRING>>') FROM r",
+    "SELECT id, json_tuple(to_json(s), 'a', 'b') FROM r",
+    "SELECT b, count(*) AS n FROM r LATERAL VIEW json_tuple(to_json(s), 'b') j AS b GROUP BY b",
+    "SELECT id, stack(2, id, s.a, 0) FROM r",
+    "SELECT k, sum(v) AS n FROM r LATERAL VIEW stack(2, 'a', s.a, 'id', id) q AS k, v GROUP BY k",
+]
+# Spark has no such comparisons, and no sums in a QUALIFY.
 QUANTIFIED = [
+    "SELECT g, sum(x) AS s FROM t GROUP BY ROLLUP(g) QUALIFY row_number() OVER (ORDER BY sum(x) DESC, g) <= 2",
     "SELECT id FROM t WHERE x >= ALL (SELECT z FROM u WHERE z IS NOT NULL)",
     "SELECT id FROM t WHERE x > ANY (SELECT z FROM u)",
     "SELECT id FROM t WHERE x <> ALL (SELECT z FROM u WHERE u.g = t.g)",
@@ -202,5 +292,16 @@ EVENT_TIME = [
 ]
 AS_IN_SPARK = [
     *(*EVENT_TIME, *GROUPS, *LISTS, *SETS, *SINGLES, *ELEMENTS, *PIVOTS, *MIXED),
-    *(*COUNTS, *PIPES, *MORE_JOINS, *MORE_SUBQUERIES, *PATTERNS, *WINDOW_STATISTICS),
+    *(
+        *COUNTS,
+        *PIPES,
+        *MORE_JOINS,
+        *MORE_SUBQUERIES,
+        *PATTERNS,
+        *WINDOW_STATISTICS,
+        *OVER_SETS,
+        *STRUCTS,
+        *MAPS,
+        *VALUE_ROWS,
+    ),
 ]

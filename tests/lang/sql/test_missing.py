@@ -26,11 +26,6 @@ def refusal(select: str) -> whence.WhenceError:
     ("call", "message", "hint"),
     [
         (
-            "inline(x)",
-            "inline(...) makes several rows of one, which is not supported",
-            "use explode, or keep the elements in a table of their own",
-        ),
-        (
             "row_number()",
             "row_number is a window function, and needs an OVER",
             "write row_number(...) OVER (PARTITION BY ... ORDER BY ...)",
@@ -44,11 +39,6 @@ def refusal(select: str) -> whence.WhenceError:
             "first(x)",
             "the aggregate first(...) is not supported",
             "rows have no order; take any_value(x), min(x) or max(x)",
-        ),
-        (
-            "map(x, y)",
-            "map(...) is not supported: there are no STRUCT and MAP values",
-            "give each part a column of its own",
         ),
         (
             "transform(x, e -> e + 1)",

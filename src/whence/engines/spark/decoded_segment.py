@@ -222,6 +222,8 @@ def _bits(array: pa.Array) -> Hashes:
         return _of_sequences(np.frombuffer(array.buffers()[2] or b"", np.uint8).astype(np.uint64), starts)
     if pa.types.is_list(kind):
         return _of_sequences(hash_values(array.values), _offsets(array))
+    if pa.types.is_struct(kind):
+        return hash_rows(array.flatten())
     if pa.types.is_decimal128(kind):
         words = np.frombuffer(array.buffers()[1], np.uint64)[2 * array.offset :][: 2 * len(array)]
         return _mixed(words[::2]) + words[1::2]

@@ -38,6 +38,7 @@ from whence.engines.spark.registry import (
     Stored,
     readable,
 )
+from whence.engines.spark.types import check_columns
 from whence.engines.spark.windows import WindowPlan
 from whence.errors import EvaluationError, UnsupportedError, WhenceError
 from whence.incremental.keyed import key_positions
@@ -74,6 +75,7 @@ class SparkEngine:
         self.unwritten: dict[str, list[StateChange]] = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        check_columns(analysis.relations.values())
         self._ledger.begin()
         new = program_difference(self._analysis, self._functions, analysis, functions).fresh
         fresh = [component for component in new if component.rules]

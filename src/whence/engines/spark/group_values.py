@@ -23,7 +23,7 @@ from whence.engines.spark.types import rows_to_arrow, values_from_arrow
 from whence.incremental.aggregates import best_first
 from whence.incremental.counting.folds import Candidates
 from whence.model.schema import Relation
-from whence.model.types import ArrayType, Row, Type
+from whence.model.types import Row, Type
 
 # So many of the best values are looked for at a time, and kept until there is another base.
 BEST_AT_ONCE = 1_024
@@ -70,8 +70,8 @@ class ValueOrder:
     def __init__(self, function: str, kind: Type) -> None:
         self.of = best_first(function, kind)
         self.arrow = "ascending" if function == "min" else "descending"
-        # Arrow sorts no lists.
-        self.is_arrows = not isinstance(kind, ArrayType)
+        # Arrow sorts no lists and no structs.
+        self.is_arrows = not kind.inner
         self.kind = kind
 
 
@@ -183,5 +183,13 @@ def _next_values(
 def _of_group(page: pa.Table, names: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table:
     for name, one in zip(names, keys, strict=True):
         column = page.column(name)
-        page = page.filter(column.is_null() if one.null_count else compute.equal(column, one[0]))
+        page = page.filter(column.is_null() if one.null_count else _equal(column, one[0]))
     return page
+
+
+def _equal(column: pa.ChunkedArray, value: pa.Scalar) -> pa.ChunkedArray | pa.Array:
+    if not pa.types.is_nested(column.type):
+        return compute.equal(column, value)
+    # Arrow compares neither lists nor structs.
+    wanted = value.as_py()
+    return pa.array([each == wanted for each in column.to_pylist()], pa.bool_())

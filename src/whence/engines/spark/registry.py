@@ -21,7 +21,7 @@ from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segme
 from whence.engines.spark.payloads import Codec, CountPayload, Payload, SupportPayload
 from whence.engines.spark.state import AnnotatedRows, CountedRows, Present, TieredRows
 from whence.engines.spark.supported import Supported
-from whence.engines.spark.types import arrow_frame, column_names
+from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
@@ -233,7 +233,11 @@ class Registry:
         codec = self._codecs[name]
         heaps = [points.known_heap for points in self._points[name][first:]]
         known = [heap for heap in heaps if heap is not None]
-        if codec.kind != COUNTS or len(known) < len(heaps) or any(_is_list(field.type) for field in codec.schema):
+        if (
+            codec.kind != COUNTS
+            or len(known) < len(heaps)
+            or any(pa.types.is_nested(field.type) for field in codec.schema)
+        ):
             return None
         names = column_names(codec.relation.arity)
         rows = pa.concat_tables([heap.table() for heap in known]).group_by(names).aggregate([("n", "sum")])
@@ -414,15 +418,15 @@ def _put_back(state: State, segments: Segments[Any] | None, overlay: Mapping[Row
         state.change(overlay)
 
 
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_list(kind))
-
-
 def latest(table: pa.Table, relation: Relation) -> pa.Table:
     """The last that a table says of each row of a relation."""
     names = column_names(relation.arity)
     if not names:
         return table.slice(max(0, table.num_rows - 1))
+    if any(pa.types.is_nested(table.schema.field(name).type) for name in names):
+        # Arrow cannot tell such rows apart.
+        known = {row: place for place, row in enumerate(rows_from_arrow(table, relation))}
+        return table.take(pa.array(list(known.values()), pa.int64()))
     places = pa.array(np.arange(table.num_rows))
     last = table.select(names).append_column("at", places).group_by(names).aggregate([("at", "max")]).column("at_max")
     return table.take(last) if len(last) < table.num_rows else table

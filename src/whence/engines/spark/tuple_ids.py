@@ -16,10 +16,10 @@ from xxhash import xxh64_intdigest
 from whence.engines.spark.types import spark_type
 from whence.incremental.plan import Pattern
 from whence.model.schema import Relation
-from whence.model.types import INT, ArrayType, DecimalType, IntegerType, Row, Type, Value
+from whence.model.types import INT, DecimalType, IntegerType, Row, Type, Value
 from whence.model.types.decimals import rescale
 
-# A value other than NULL as the bytes that Spark hashes; of an array, those of one element after the other.
+# A value other than NULL as the bytes that Spark hashes; of one with others in it, those of one after the other.
 Packer: TypeAlias = Callable[[Any], bytes]
 Pieces: TypeAlias = Callable[[Any], Iterator[bytes]]
 
@@ -37,21 +37,6 @@ def text_hash(text: str) -> int:
 def signed(number: int) -> TupleId:
     """A hash as Spark has it, in a BIGINT."""
     return TupleId(number - (1 << 64) if number >> 63 else number)
-
-
-def _pieces(kind: ArrayType) -> Pieces:
-    inner = _pieces(kind.element) if isinstance(kind.element, ArrayType) else None
-    pack = kind.element.spark_bytes if inner is None else None
-
-    def pieces(values: tuple[Any, ...]) -> Iterator[bytes]:
-        for value in values:
-            if value is not None:
-                if pack is not None:
-                    yield pack(value)
-                elif inner is not None:
-                    yield from inner(value)
-
-    return pieces
 
 
 RowId: TypeAlias = Callable[[Row], TupleId]
@@ -118,8 +103,8 @@ def absence_ids(pattern: Pattern, relation: Relation) -> RowId:
 
 
 def _hashed(kind: Type) -> tuple[Packer | None, Pieces | None]:
-    """What makes bytes of a value: all at once, or of an array piece by piece."""
-    return (None, _pieces(kind)) if isinstance(kind, ArrayType) else (kind.spark_bytes, None)
+    """What makes bytes of a value: all at once, or of one with others in it piece by piece."""
+    return (None, kind.spark_pieces) if kind.inner else (kind.spark_bytes, None)
 
 
 def _places(pattern: Pattern, relation: Relation) -> list[tuple[int, Type]]:

@@ -5,7 +5,7 @@ A frame names its columns by their places: c0, c1, ... A TIMESTAMP has no time z
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyspark.sql.types as spark
@@ -13,8 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from whence.model.schema import Relation
-from whence.model.types import ArrayType, DecimalType, Row, Type, Value
+from whence.errors import UnsupportedError
+from whence.model.schema import Relation, owner
+from whence.model.types import ArrayType, DecimalType, MapType, Row, Type, Value
+from whence.model.types import StructType as WhenceStruct
 
 
 def spark_type(kind: Type) -> spark.DataType:
@@ -23,8 +25,24 @@ def spark_type(kind: Type) -> spark.DataType:
             return spark.DecimalType(precision, scale)
         case ArrayType(element=element):
             return spark.ArrayType(spark_type(element))
+        case MapType(key=key, value=value):
+            return spark.MapType(spark_type(key), spark_type(value))
+        case WhenceStruct(fields=fields):
+            return StructType([StructField(name, spark_type(each)) for name, each in fields])
     found: spark.DataType = getattr(spark, kind.spark_name)()
     return found
+
+
+def check_columns(relations: Iterable[Relation]) -> None:
+    """Raises where rows could not be told apart: Spark compares no maps."""
+    for relation in relations:
+        for column in relation.columns:
+            if not column.type.is_comparable:
+                raise UnsupportedError(
+                    f"column {column.name!r} of {owner(relation.name)!r} is {column.type}, and Spark compares no maps",
+                    span=column.span or relation.span,
+                    hint="keep map_entries(m), an array of structs; map_from_entries(a) makes a map of it again",
+                )
 
 
 def column_names(arity: int) -> list[str]:
@@ -83,7 +101,7 @@ def values_to_arrow(values: Sequence[Value], kind: Type) -> pa.Array:
 
 def values_from_arrow(array: pa.Array | pa.ChunkedArray, kind: Type) -> list[Value]:
     """The values of an array of that type. Whatever numpy can, it does, which is many times faster than Arrow alone."""
-    if isinstance(kind, ArrayType):
+    if kind.inner:
         return kind.from_arrow(array.to_pylist())
     if pa.types.is_null(array.type):
         return [None] * len(array)

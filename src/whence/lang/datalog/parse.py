@@ -280,6 +280,14 @@ class Builder(Transformer[Token, Any]):
         name, element, _ = parts
         return syntax.TypeName(*_extent(parts), name, [], element)
 
+    def map_type(self, parts: list[Any]) -> syntax.TypeName:
+        name, key, value, _ = parts
+        return syntax.TypeName(*_extent(parts), name, [], value, key=key)
+
+    def struct_type(self, parts: list[Any]) -> syntax.TypeName:
+        name, fields, _ = parts
+        return syntax.TypeName(*_extent(parts), name, [], None, fields=fields)
+
     def branch(self, parts: list[Any]) -> syntax.Branch:
         name, fields, _ = parts
         return syntax.Branch(*_extent(parts), name, fields or [])

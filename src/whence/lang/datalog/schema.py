@@ -17,12 +17,14 @@ from whence.errors import (
     UnsupportedError,
     did_you_mean,
 )
+from whence.functions.structs import check_field_names
 from whence.lang.datalog import syntax
 from whence.lang.datalog.literals import Places, deeper, is_quoted
 from whence.lang.datalog.record_types import declared_records, written_record
 from whence.model.program import Directive
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive, duration
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, RecordType, Type
+from whence.model.span import Span
+from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, MapType, RecordType, StructType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 BUILT_IN: dict[str, Type] = {
@@ -32,6 +34,12 @@ BUILT_IN: dict[str, Type] = {
 }
 _SOUFFLE = [name.lower() for kind in TYPES for name in kind.souffle]
 _REFUSALS = {name: kind.refusal for kind in TYPES if kind.refusal is not None for name in kind.refusal.names.values()}
+
+_OF_OTHERS = {
+    "ARRAY": ("an ARRAY needs the type of its elements", "ARRAY<INT>"),
+    "MAP": ("a MAP needs the types of its keys and values", "MAP<STRING, INT>"),
+    "STRUCT": ("a STRUCT needs the names and types of its fields", "STRUCT<a: INT, b: STRING>"),
+}
 
 
 class Types:
@@ -60,28 +68,44 @@ class Types:
             element = self.type(node.element, deeper(nesting, span))
             if isinstance(element, RecordType):
                 raise UnsupportedError(
-                    "an ARRAY has no records in it", span=span, hint="a list is a record: [head: T, tail: list]"
+                    f"{'an ARRAY' if node.key is None else 'a MAP'} has no records in it",
+                    span=span,
+                    hint="a list is a record: [head: T, tail: list]",
                 )
-            return ArrayType(element)
+            return ArrayType(element) if node.key is None else self._map(node.key, element, span, nesting)
+        if node.fields is not None:
+            return self._struct(node.fields, span, deeper(nesting, span))
         if node.parameters:
             return self._decimal(node)
         name = self._places.name(node.name)
         return self._alias(name, nesting) if name in self._aliases else self._built_in(node)
 
+    def _map(self, node: syntax.TypeName | syntax.RecordTypeNode, value: Type, span: Span, nesting: int) -> MapType:
+        key = self.type(node, deeper(nesting, span))
+        if isinstance(key, RecordType) or not key.is_comparable:
+            raise UnsupportedError(f"{key} cannot be the key of a map", span=span)
+        return MapType(key, value)
+
+    def _struct(self, fields: Sequence[syntax.ColumnNode], span: Span, nesting: int) -> StructType:
+        found = [(self._places.name(each.name), self.type(each.type, nesting)) for each in fields]
+        if any(isinstance(kind, RecordType) for _, kind in found):
+            raise UnsupportedError("a STRUCT has no records in it", span=span, hint="a record may have records in it")
+        check_field_names([name for name, _ in found], span)
+        return StructType(found)
+
     def _built_in(self, node: syntax.TypeName) -> Type:
         name = self._places.name(node.name)
         if not is_quoted(node.name) and name.upper() in BUILT_IN:
             return BUILT_IN[name.upper()]
-        if name.upper() == "ARRAY":
-            raise ParseError(
-                "an ARRAY needs the type of its elements", span=self._places.span(node), hint="like ARRAY<INT>"
-            )
+        if name.upper() in _OF_OTHERS:
+            what, example = _OF_OTHERS[name.upper()]
+            raise ParseError(what, span=self._places.span(node), hint=f"like {example}")
         refusal = _REFUSALS.get(name.upper())
         if refusal is not None:
             raise UnsupportedError(
                 f"the type {name} is not supported: {refusal.reason}", span=self._places.span(node), hint=refusal.hint
             )
-        known = [*self._aliases, *BY_NAME, "DECIMAL", "ARRAY", *_SOUFFLE]
+        known = [*self._aliases, *BY_NAME, "DECIMAL", *_OF_OTHERS, *_SOUFFLE]
         hint = did_you_mean(name, known) or "the types are number, float, symbol and Spark's: STRING, INT, BIGINT, ..."
         raise UnknownNameError(f"there is no type {name!r}", span=self._places.span(node), hint=hint)
 
@@ -101,7 +125,7 @@ class Types:
     def _add(self, alias: syntax.Alias) -> None:
         name, span = self._places.name(alias.name), self._places.span(alias.name)
         # Others than Soufflé's own names a program may take for itself, as Soufflé lets it.
-        if name in (*_SOUFFLE, *BY_NAME, "DECIMAL", "ARRAY"):
+        if name in (*_SOUFFLE, *BY_NAME, "DECIMAL", *_OF_OTHERS):
             raise DuplicateNameError(f"the type {name!r} is built in", span=span)
         if name in self._aliases:
             before = self._places.span(self._aliases[name].name)

@@ -27,11 +27,16 @@ Formula: TypeAlias = list[list[Node]]
 
 @dataclass(slots=True)
 class TypeName(SyntaxNode):
-    """`number`, `DECIMAL(10, 2)` with its numbers as parameters, `ARRAY<INT>` with an element."""
+    """`number`, `DECIMAL(10, 2)` with its numbers as parameters, `ARRAY<INT>` with an element.
+
+    `MAP<STRING, INT>` has a key as well, and `STRUCT<a: INT>` has fields.
+    """
 
     name: Token
     parameters: list[Token]
     element: TypeName | RecordTypeNode | None
+    key: TypeName | RecordTypeNode | None = None
+    fields: list[ColumnNode] | None = None
 
 
 @dataclass(slots=True)

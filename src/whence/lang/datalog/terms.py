@@ -30,7 +30,7 @@ from whence.model.terms import (
     Wildcard,
     Window,
 )
-from whence.model.types import BOOLEAN, INT, NULL, STRING, ArrayType, RecordType, Type, Value
+from whence.model.types import BOOLEAN, INT, NULL, STRING, MapType, RecordType, StructType, Type, Value
 from whence.model.types.records import ONLY
 
 _SIGNS = ("OPERATOR", "STAR", "MINUS", "NEGATIVE")
@@ -237,11 +237,15 @@ class TermBuilder:
     def _typed_constant(self, node: Node, target: Type, nesting: int) -> Constant | None:
         if isinstance(target, RecordType):
             return self._record_constant(node, target, nesting)
+        if isinstance(node, syntax.Array) and isinstance(target, MapType):
+            entries = self._typed_constant(node, target.entries, nesting)
+            return None if entries is None else Constant(entries.value, target)
         if isinstance(node, syntax.Array):
-            if not isinstance(target, ArrayType):
+            kinds = target.inner if isinstance(target, StructType) else target.inner * len(node.items)
+            if not target.inner or len(kinds) != len(node.items):
                 return None
             inner = deeper(nesting, self._places.span(node))
-            items = [self._typed_constant(item, target.element, inner) for item in node.items]
+            items = [self._typed_constant(item, kind, inner) for item, kind in zip(node.items, kinds, strict=True)]
             values: tuple[Value, ...] = tuple(item.value for item in items if item is not None)
             return Constant(values, target) if len(values) == len(items) else None
         term = self._term(node, nesting)

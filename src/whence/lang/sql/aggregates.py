@@ -175,6 +175,13 @@ def _call(
         if lowered == "regr_count":
             return around(_aggregate("count", [argument], False))
         return _function(f"array_{lowered}", [around(_aggregate("collect_list", [argument], False))])
+    if lowered in ("max_by", "min_by"):
+        _check(lowered, values, 2, call, source)
+        # Structs are in the order of their first field, and where that is the same of the second one.
+        pair = _function("named_struct", [exp.Literal.string("by"), values[1], exp.Literal.string("value"), values[0]])
+        argument = exp.Case(ifs=[exp.If(this=_not_null(values[1]), true=pair)])
+        best = around(_aggregate(lowered.removesuffix("_by"), [argument], False))
+        return exp.Dot(this=best, expression=exp.to_identifier("value"))
     if lowered in ("listagg", "string_agg"):
         if not 1 <= len(values) <= 2:
             raise ArityError(f"{lowered} takes 1 or 2 arguments", span=span_of(call, source))

@@ -7,7 +7,7 @@ a leading column of whatever relation the inner block turns into, and the outer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
@@ -171,7 +171,7 @@ class Block:
         if not isinstance(left, Variable) or not isinstance(right, Variable):
             return False
         a, b = self.typed(left.name).type, self.typed(right.name).type
-        return a.family == b.family or types.NULL in (a, b)
+        return (a.family == b.family and a.is_comparable) or types.NULL in (a, b)
 
     def must_not_be_null(self) -> list[str]:
         """Classes that an `=` has to keep from being NULL, because no column of theirs does."""
@@ -226,6 +226,13 @@ class Block:
         """What a column name stands for here or around here; None where it is not known."""
         entry = find_column(self.scope, table, column, span)
         return entry.term if entry is not None else self.resolve_outside(table, column, span)
+
+    def resolve_path(self, names: Sequence[str], span: Span | None) -> tuple[Term, Sequence[str]] | None:
+        """What the first names stand for, `table.column` before `column.field`, and the fields that others name."""
+        if len(names) > 1 and (term := self.resolve(names[0], names[1], span)) is not None:
+            return term, names[2:]
+        term = self.resolve(None, names[0], span)
+        return None if term is None else (term, names[1:])
 
     def resolve_outside(self, table: str | None, column: str, span: Span | None) -> Term | None:
         if self.outer is None:

@@ -1,4 +1,4 @@
-"""explode and posexplode, in the select list, in FROM and in LATERAL VIEW: a row for each element of an array.
+"""explode, posexplode and inline, in the select list, in FROM and in LATERAL VIEW: a row for each element of an array.
 
 v$each(id, tags, each element(tags)) :- t(id, tags).
 """
@@ -15,45 +15,79 @@ from whence.functions.types import Typed, infer
 from whence.lang.sql.block import Block, ColumnEntry
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
+from whence.lang.sql.structs import with_fields
+from whence.lang.sql.value_rows import values_array
 from whence.lang.sql.windows import head_variables
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Column, Relation
 from whence.model.span import Span
-from whence.model.terms import Unnest
-from whence.model.types import ArrayType
+from whence.model.terms import Call, Term, Unnest
+from whence.model.types import ArrayType, MapType, StructType
 
-# By name: whether positions are asked for, and whether a row without elements stays.
-_GENERATORS = {
-    "explode": (False, False),
-    "explode_outer": (False, True),
-    "posexplode": (True, False),
-    "posexplode_outer": (True, True),
-}
+_GENERATORS = ("explode", "posexplode", "inline")
+# What is inline() of an array that they make.
+_OF_VALUES = ("stack", "json_tuple")
+_OUTER = "_outer"
 _HIDDEN = "$each"
 
 
 @dataclass(frozen=True)
 class Generator:
-    """`posexplode(a)`: what it takes apart, and the names of what comes of it."""
+    """`posexplode(a)`: what it takes apart, and the names of what comes of it.
+
+    Of posexplode there is the position, of inline the fields of a struct, of a map a key and a value; a row without
+    elements may stay.
+    """
 
     call: exp.Anonymous
-    has_position: bool
+    name: str
     outer: bool
 
     @classmethod
     def of(cls, node: exp.Expr | None) -> Generator | None:
         """None for anything else."""
-        if not isinstance(node, exp.Anonymous) or str(node.this).lower() not in _GENERATORS:
+        name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+        if isinstance(node, exp.Anonymous) and name in _OF_VALUES:
+            return cls(node, "inline", outer=False)
+        if not isinstance(node, exp.Anonymous) or name.removesuffix(_OUTER) not in _GENERATORS:
             return None
-        return cls(node, *_GENERATORS[str(node.this).lower()])
+        return cls(node, name.removesuffix(_OUTER), name.endswith(_OUTER))
 
-    def names(self, lowering: Lowering, given: Sequence[str], span: Span | None) -> list[str]:
-        names = ["pos", "col"] if self.has_position else ["col"]
+    def names(self, lowering: Lowering, block: Block, given: Sequence[str], span: Span | None) -> list[str]:
+        names = self.fields(lowering, block) or ["col"]
+        names = ["pos", *names] if self.name == "posexplode" else names
         if given and len(given) != len(names):
             raise ArityError(f"{self.call.this} gives {len(names)} columns, and {len(given)} names", span=span)
+        return list(given) or names
+
+    def fields(self, lowering: Lowering, block: Block) -> list[str]:
+        """The fields that elements are taken apart into, if they are."""
+        given = lowering.typed(self._argument(lowering, block), block).type
+        if self.name != "inline":
+            return ["key", "value"] if isinstance(given, MapType) else []
+        kind = lowering.typed(self.array(lowering, block), block).type
+        if isinstance(kind, ArrayType) and isinstance(kind.element, StructType):
+            return [name for name, _ in kind.element.fields]
+        raise TypeMismatchError(
+            f"{self.call.this} takes an array of structs, not {kind}", span=lowering.span(self.call)
+        )
+
+    def array(self, lowering: Lowering, block: Block) -> Term:
+        """What is taken apart. Of a map, these are its entries."""
+        array = self._argument(lowering, block)
+        kind = lowering.typed(array, block).type
+        if isinstance(kind, MapType) and self.name != "inline":
+            return Call("map_entries", (array,), span=array.span)
+        if not isinstance(kind, ArrayType):
+            raise TypeMismatchError(f"{self.call.this} takes an array, not {kind}", span=lowering.span(self.call))
+        return array
+
+    def _argument(self, lowering: Lowering, block: Block) -> Term:
+        if str(self.call.this).lower() in _OF_VALUES:
+            return values_array(lowering, block, self.call)
         if len(self.call.expressions) != 1:
             raise ArityError(f"{self.call.this} takes one array", span=lowering.span(self.call))
-        return list(given) or names
+        return block.resolve_term(translate(lowering, block, self.call.expressions[0]))
 
 
 def add_elements(
@@ -68,10 +102,7 @@ def add_elements(
 ) -> None:
     """The block with a row for each element, and these columns for it in scope. What is not `needed` goes."""
     span = lowering.span(generator.call)
-    array = block.resolve_term(translate(lowering, block, generator.call.expressions[0]))
-    if not isinstance(lowering.typed(array, block).type, ArrayType):
-        kind = lowering.typed(array, block).type
-        raise TypeMismatchError(f"{generator.call.this} takes an array, not {kind}", span=span)
+    array, fields = generator.array(lowering, block), generator.fields(lowering, block)
     entries = [e for e in block.scope if needed is None or e.column.lower() in needed]
     outputs = [Output(e.column, e.term, given=False) for e in entries]
     rows = lowering.emit(
@@ -81,7 +112,7 @@ def add_elements(
     )
     below = rows.relation
     variables = head_variables(below)
-    parts = [*(["position"] if generator.has_position else []), "element"]
+    parts = [*(["position"] if generator.name == "posexplode" else []), "element"]
     heads = [Unnest(part, variables[-1], generator.outer or outer, span=span) for part in parts]
     environment = {v.name: Typed(c.type, c.nullable) for v, c in zip(variables, below.columns, strict=True)}
     columns = list(below.columns)
@@ -100,7 +131,9 @@ def add_elements(
     block.clear()
     terms = lowering.read(block, Lowered(relation, rows.free), span)
     block.scope = [ColumnEntry(e.table, e.column, t, e.merged) for e, t in zip(entries, terms, strict=False)]
-    made = terms[len(terms) - len(heads) :]
+    made: list[Term] = list(terms[len(terms) - len(heads) :])
+    if fields:
+        made[-1:] = [with_fields(made[-1], [field], span) for field in fields]
     block.scope.extend(ColumnEntry(table, n, t) for n, t in zip(names, made, strict=True))
 
 
@@ -116,7 +149,7 @@ def with_elements(lowering: Lowering, block: Block, select: exp.Select, needed: 
     ((item, generator),) = found
     given = [each.name for each in item.args["expressions"]] if isinstance(item, exp.Aliases) else []
     given = [item.alias] if isinstance(item, exp.Alias) else given
-    names = generator.names(lowering, given, lowering.span(item))
+    names = generator.names(lowering, block, given, lowering.span(item))
     others = {each.alias.lower() for each in select.expressions if each is not item and isinstance(each, exp.Alias)}
     if others & {name.lower() for name in names}:
         raise DuplicateNameError(

@@ -19,6 +19,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.shorthand import shorthand, unit_call
 from whence.lang.sql.special_forms import PARTS, SPECIAL_FORMS, negate
+from whence.lang.sql.structs import from_json_call, struct_call, with_fields
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable
@@ -127,14 +128,13 @@ def row(lowering: Lowering, block: Block, node: exp.Expr) -> list[Term]:
 
 
 def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | None) -> Term:
-    table = node.table or None
-    if node.args.get("db") is not None:
-        raise UnsupportedError("names with more than two parts are not supported", span=span)
-    term = block.resolve(table, node.name, span)
-    if term is not None:
+    names = [part.name for part in node.parts]
+    found = block.resolve_path(names, span)
+    if found is not None:
+        term, fields = found
         # As if it had been written here, for messages.
-        return replace(term, span=span)
-    name = f"{table}.{node.name}" if table else node.name
+        return with_fields(replace(term, span=span), fields, span)
+    name = ".".join(names)
     hint = did_you_mean(name, block.visible_columns())
     if name.lower() in block.aliases:
         hint = "it is an alias of this SELECT: write its expression again, or compute it in a subquery in FROM"
@@ -188,6 +188,10 @@ def _function(
     if any(isinstance(a, exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
     node = with_columns(block, node)
+    if lowered == "struct" and lowered not in lowering.signatures:
+        return struct_call(node, sub, span)
+    if lowered == "from_json" and lowered not in lowering.signatures:
+        return from_json_call(node, sub, span)
     if lowered in _WITH_UNIT and len(node.expressions) == 3 and lowered not in lowering.signatures:
         unit, *rest = node.expressions
         return unit_call(name, unit, [sub(a) for a in rest], span)

@@ -60,16 +60,10 @@ _FAMILIES = (
         "write {name}(...) OVER (PARTITION BY ... ORDER BY ...)",
     ),
     (
-        "explode explode_outer posexplode posexplode_outer",
+        "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple",
         "{name}(...) stands alone in a select list, in FROM or in LATERAL VIEW",
         "write SELECT {name}(array) AS x, and compute with x in a query around it",
     ),
-    (
-        "inline inline_outer stack json_tuple",
-        "{name}(...) makes several rows of one, which is not supported",
-        "use explode, or keep the elements in a table of their own",
-    ),
-    ("max_by min_by", _NO_AGGREGATE, "join with a view that has the max or min of each group"),
     ("first first_value last last_value", _NO_AGGREGATE, "rows have no order; take any_value(x), min(x) or max(x)"),
     (
         "grouping percentile_approx approx_percentile histogram_numeric",
@@ -97,18 +91,13 @@ _FAMILIES = (
         "GROUP BY window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds') or session_window(ts, '5 minutes')",
     ),
     (
-        "struct named_struct map map_from_arrays map_from_entries map_keys map_values map_entries map_concat",
-        "{name}(...) is not supported: there are no STRUCT and MAP values",
-        "give each part a column of its own",
-    ),
-    (
         "transform filter aggregate reduce exists forall zip_with transform_keys transform_values map_filter",
         "{name}(...) takes a lambda, which is not supported",
         "define the whole of it in Python: db.function(...)",
     ),
     (
         (
-            "hash xxhash64 from_json to_json arrays_zip "
+            "hash xxhash64 arrays_zip "
             "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
             "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
         ),

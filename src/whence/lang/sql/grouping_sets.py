@@ -16,6 +16,7 @@ from whence.lang.sql.functions import AGGREGATE_SYNONYMS
 from whence.lang.sql.lowering import Lowering
 
 _MOST_SETS = 4096
+SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 
 
 def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
@@ -26,12 +27,6 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
     sets = _sets(lowering, group)
     if sets is None:
         return None
-    if select.find(exp.Window) is not None or select.args.get("qualify") is not None:
-        raise UnsupportedError(
-            "window functions over several sets of groups are not supported",
-            span=lowering.span(group),
-            hint="put the GROUP BY into a subquery in FROM",
-        )
     if any(part.args.get("query") is not None for item in select.expressions for part in item.find_all(exp.In)):
         raise UnsupportedError(
             "IN (SELECT ...) over several sets of groups is not supported",
@@ -40,10 +35,10 @@ def by_sets(lowering: Lowering, select: exp.Select) -> exp.Union | None:
         )
     # GROUP BY a, b GROUPING SETS (a): the list before says what may be grouped by.
     every = list(dict.fromkeys([*group.expressions, *(each for chosen in sets for each in chosen)]))
-    every = [_meant(each, select) for each in every if not isinstance(each, exp.Rollup | exp.Cube | exp.GroupingSets)]
+    every = [meant_group(each, select) for each in every if not isinstance(each, SETS)]
     if sets == [()]:
         return _grand_total(lowering, select)
-    parts = [_part(lowering, select, every, [_meant(each, select) for each in chosen]) for chosen in sets]
+    parts = [_part(lowering, select, every, [meant_group(each, select) for each in chosen]) for chosen in sets]
     whole: exp.Expr = parts[0]
     for part in parts[1:]:
         whole = exp.Union(this=whole, expression=part, distinct=bool(select.args.get("distinct")))
@@ -118,7 +113,7 @@ def _joined(units: Sequence[Sequence[exp.Expr]]) -> tuple[exp.Expr, ...]:
     return tuple(each for unit in units for each in unit)
 
 
-def _meant(node: exp.Expr, select: exp.Select) -> exp.Expr:
+def meant_group(node: exp.Expr, select: exp.Select) -> exp.Expr:
     """A group may be the number of a column or its alias."""
     if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(select.expressions):
         item: exp.Expr = select.expressions[int(node.name) - 1]
@@ -136,7 +131,7 @@ def _part(lowering: Lowering, select: exp.Select, every: Sequence[exp.Expr], cho
     part = select.copy()
     for name in ("order", "limit", "offset", "with_", "distinct"):
         part.set(name, None)
-    absent = [each for each in every if not any(_same(each, other) for other in chosen)]
+    absent = [each for each in every if not any(same_expression(each, other) for other in chosen)]
     items = [_named(item, _replaced(lowering, item, every, absent)) for item in part.expressions]
     part.set("expressions", items)
     having = part.args.get("having")
@@ -168,9 +163,9 @@ def _replaced(lowering: Lowering, node: exp.Expr, every: Sequence[exp.Expr], abs
             return node
     if isinstance(node, exp.Query) or (isinstance(node, exp.Filter) and _is_aggregate(node.this)):
         return node
-    if any(_same(node, each) for each in absent):
+    if any(same_expression(node, each) for each in absent):
         return _null(node)
-    if any(_same(node, each) for each in every):
+    if any(same_expression(node, each) for each in every):
         return node
     if isinstance(node, exp.Alias):
         return exp.Alias(this=_replaced(lowering, node.this, every, absent), alias=node.args["alias"])
@@ -198,13 +193,13 @@ def _grouping(
     asked = list(node.expressions) or (list(every) if name == "grouping_id" else [])
     bits = 0
     for each in asked:
-        if not any(_same(each, other) for other in every):
+        if not any(same_expression(each, other) for other in every):
             raise UnknownNameError(f"{name} takes what is grouped by", span=lowering.span(each))
-        bits = 2 * bits + any(_same(each, other) for other in absent)
+        bits = 2 * bits + any(same_expression(each, other) for other in absent)
     return bits
 
 
-def _same(one: exp.Expr, other: exp.Expr) -> bool:
+def same_expression(one: exp.Expr, other: exp.Expr) -> bool:
     """Whether two expressions are the same; a column may have its table's name before it or not."""
     if isinstance(one, exp.Column) and isinstance(other, exp.Column):
         tables = {side.table.lower() for side in (one, other) if side.table}

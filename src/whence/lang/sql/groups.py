@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from whence.errors import ArityError, UnknownNameError, UnsupportedError
+from whence.functions.comparison import check_comparable
 from whence.lang.sql.block import Block, find_column
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS
@@ -97,6 +98,8 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
     if argument is not None:
         _refuse_outer(block, argument, function, span)
         argument = block.resolve_term(argument)
+        if distinct:
+            check_comparable(lowering.typed(argument, block).type, "told apart by DISTINCT", span)
     aggregate = Aggregate(function, argument, distinct, span=span)
     lowering.typed(aggregate, block)
     return aggregate
@@ -117,6 +120,8 @@ def _columns(block: Block, node: exp.Expr, span: Span | None) -> list[exp.Expr]:
 def _row_without_nulls(lowering: Lowering, block: Block, nodes: list[exp.Expr], span: Span | None) -> Term:
     """One value for each different row of values; NULL where one of them is NULL, as count() leaves these out."""
     values = tuple(translate(lowering, block, node) for node in nodes)
+    for value in values:
+        check_comparable(lowering.typed(value, block).type, "counted beside others", span)
     there = Call("and", tuple(Call("isnotnull", (value,), span=span) for value in values), span=span)
     return Call("if", (there, Skolem("row", values, span=span), Constant(None, types.STRING)), span=span)
 
@@ -153,7 +158,8 @@ class Grouped(Block):
         if aggregate_calls(node) == [node]:
             return self._aggregates.get(to_aggregate(self._lowering, self._before, node))
         if (
-            isinstance(node, exp.Column | exp.Literal | exp.Query)
+            isinstance(node, exp.Literal | exp.Query)
+            or (isinstance(node, exp.Column) and not node.table)
             or node.find(exp.Query) is not None
             or aggregate_calls(node)
         ):

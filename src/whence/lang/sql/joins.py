@@ -48,7 +48,8 @@ def needed_columns(select: exp.Select) -> set[str] | None:
         if isinstance(node, exp.Star) and not _is_count(node.parent):
             return None
         if isinstance(node, exp.Column):
-            names.add(node.name.lower())
+            # Which of them is the column, and which are tables and fields, is not known yet.
+            names.update(part.name.lower() for part in node.parts)
         if isinstance(node, exp.Join):
             names.update(i.name.lower() for i in node.args.get("using") or ())
             if node.args.get("method") == "NATURAL":
@@ -179,7 +180,7 @@ class _Reader:
         alias = node.args.get("alias")
         given = [each.name for each in alias.args.get("columns") or ()] if alias is not None else []
         table = alias.this.name if alias is not None and alias.this is not None else None
-        names = generator.names(self.lowering, given, self.lowering.span(node))
+        names = generator.names(self.lowering, block, given, self.lowering.span(node))
         add_elements(self.lowering, block, generator, table, names, self.needed, outer=outer)
 
     def _pass_through(self, around: Block, lowered: Lowered) -> Lowered:

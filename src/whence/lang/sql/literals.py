@@ -7,19 +7,21 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from whence.errors import EvaluationError, TypeMismatchError, UnsupportedError
+from whence.errors import EvaluationError, ParseError, TypeMismatchError, UnsupportedError
 from whence.functions.evaluate import convert
+from whence.functions.structs import check_field_names
 from whence.functions.widening import is_integer
 from whence.lang.sql.grammar import DIALECT
 from whence.model import types
 from whence.model.schema import DURATION_UNITS, duration
 from whence.model.span import Span
 from whence.model.terms import Cast, Constant, Term
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, IntegerType, Type
+from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, IntegerType, MapType, StructType, Type
 from whence.model.types.base import castable
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, smallest_decimal
 
 _SIMPLE = {exp.DataType.Type[name]: kind for kind in TYPES for name in kind.sqlglot}
+_OF_OTHERS = "ARRAY<type>, MAP<key, value> and STRUCT<name: type>"
 _INSTEAD = {name: kind.name for kind in TYPES for name in kind.stands_for}
 _REFUSED = {
     exp.DataType.Type[key]: (name, kind.refusal)
@@ -53,14 +55,35 @@ def to_type(kind: exp.DataType, span: Span | None, *, is_column: bool = False) -
         return DecimalType(precision, scale)
     if kind.this is exp.DataType.Type.ARRAY and len(kind.expressions) == 1:
         return ArrayType(to_type(kind.expressions[0], span))
+    if kind.this is exp.DataType.Type.MAP and len(kind.expressions) == 2:
+        key, value = (to_type(each, span) for each in kind.expressions)
+        if not key.is_comparable:
+            raise TypeMismatchError(f"{key} cannot be the key of a map: it has a map in it", span=span)
+        return MapType(key, value)
+    if kind.this is exp.DataType.Type.STRUCT and kind.expressions:
+        return _struct(kind, span)
     refuse_zone(kind, span)
     name = kind.sql(DIALECT).upper()
     instead = _INSTEAD.get(name.partition("(")[0])
     raise UnsupportedError(
         f"the type {name} is not supported",
         span=span,
-        hint=f"use {instead}" if instead else f"types are {', '.join(BY_NAME)}, DECIMAL(p,s) and ARRAY<type>",
+        hint=f"use {instead}" if instead else f"types are {', '.join(BY_NAME)}, DECIMAL(p,s), {_OF_OTHERS}",
     )
+
+
+def _struct(kind: exp.DataType, span: Span | None) -> StructType:
+    fields: list[tuple[str, Type]] = []
+    for field in kind.expressions:
+        if not isinstance(field, exp.ColumnDef) or field.kind is None:
+            raise ParseError("a field of a STRUCT is a name and a type", span=span, hint="like STRUCT<a: INT>")
+        if field.args.get("constraints"):
+            raise UnsupportedError(
+                f"the field {field.name!r} has more than a name and a type", span=span, hint="every field may be NULL"
+            )
+        fields.append((field.name, to_type(field.kind, span)))
+    check_field_names([name for name, _ in fields], span)
+    return StructType(fields)
 
 
 def refuse_zone(kind: exp.DataType, span: Span | None) -> None:

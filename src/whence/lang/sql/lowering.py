@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnknownNameError, did_you_mean
-from whence.functions.types import Typed, common_type, infer
+from whence.functions.types import Typed, infer
+from whence.functions.widening import common_in_place, fits
 from whence.lang.sql.block import Block
 from whence.lang.sql.finish import finish, in_order
 from whence.lang.sql.known import KnownRelations
@@ -18,7 +19,7 @@ from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Column, Relation, owner
 from whence.model.span import SourceText, Span
 from whence.model.terms import Aggregate, Cast, Constant, Term, Variable, Wildcard
-from whence.model.types import INT, NULL
+from whence.model.types import INT, NULL, DecimalType
 
 # A column that queries do not see.
 HIDDEN_LEVEL = f"{AUXILIARY_MARK}level"
@@ -197,16 +198,27 @@ class Lowering:
         )
         relation = Relation(name, columns, distinct=distinct, span=span)
         self.made[name] = relation
-        for draft, head in zip(drafts, heads, strict=True):
-            atom = Atom(name, tuple(head), span=draft.span)
+        for draft, head, environment in zip(drafts, heads, environments, strict=True):
+            cells = zip(head, columns, strict=True)
+            fitted = (self._fitted(draft, term, environment, len(free), column) for term, column in cells)
+            atom = Atom(name, tuple(fitted), span=draft.span)
             self.rules.append(finish(draft.block, atom, self.relation, draft.span))
         return Lowered(relation, free)
+
+    def _fitted(
+        self, draft: QueryDraft, term: Term, environment: Mapping[str, Typed], free: int, column: Column
+    ) -> Term:
+        """A term as its column holds it: two long DECIMALs may meet in one that has fewer digits after the point."""
+        kind = self._head_typed(draft, term, environment, free).type
+        if isinstance(kind, DecimalType) and isinstance(column.type, DecimalType) and not fits(kind, column.type):
+            return term if isinstance(term, Aggregate) else Cast(term, column.type, span=term.span)
+        return term
 
     def _column(
         self, at: int, name: str, cells: list[tuple[QueryDraft, Term, Mapping[str, Typed]]], free: int
     ) -> Column:
         found = [self._head_typed(*cell, free) for cell in cells]
-        type_ = common_type([f.type for f in found])
+        type_ = common_in_place([f.type for f in found])
         draft = cells[-1][0]
         output = draft.outputs[at - free] if at >= free else None
         if type_ is None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from whence.errors import UnknownNameError, UnsupportedError
+from whence.functions.comparison import check_comparable
 from whence.functions.types import Typed
 from whence.lang.sql.block import Block, ColumnEntry
 from whence.lang.sql.expressions import translate
@@ -131,7 +132,7 @@ def _check(lowering: Lowering, block: Block, node: exp.Expr) -> None:
     while around is not None:
         before.append((around, dict(around.free)))
         around = around.outer
-    lowering.typed(translate(lowering, block, node), block)
+    check_comparable(lowering.typed(translate(lowering, block, node), block).type, "ordered by", lowering.span(node))
     for each, free in before:
         each.free = free
 

@@ -21,6 +21,7 @@ from whence.lang.sql.table_parts import with_parts
 from whence.lang.sql.tables import create_table, table_name
 from whence.lang.sql.update import delete, truncate, update
 from whence.lang.sql.views import create_view
+from whence.lang.sql.windows_over_sets import separate_windows
 from whence.model.program import Catalog, CreateView, Drop, Statement
 from whence.model.span import SourceText, Span
 
@@ -43,7 +44,7 @@ def parse_sql(text: str, catalog: Catalog, name: str = "<sql>", parameters: obje
                 refuse_files(tree, source)
                 join_names(tree, source)
                 refuse_unread(tree, source)
-            statement = _statement(expand_aggregates(tree, source), known, source, span)
+            statement = _statement(separate_windows(expand_aggregates(tree, source)), known, source, span)
         known.apply(statement)
         found.append(statement)
     binding.check_used()

@@ -8,7 +8,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import ArityError, DuplicateNameError, TypeMismatchError, UnsupportedError
-from whence.functions.types import Typed, common_type
+from whence.functions.comparison import check_comparable
+from whence.functions.types import Typed
+from whence.functions.widening import common_in_place
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.grouping_sets import by_sets
@@ -72,9 +74,11 @@ def _parts(
     if isinstance(query, exp.Select):
         own = tails.pop() if tails and tails[-1].node.parent is query else None
         draft = draft_select(lowering, query, Block(outer.numbers, outer, ctes), orders, own)
+        _check_set(lowering, query, [draft])
         draft = _shortened(lowering, draft, tails)
         return [draft if top or (distinct and not draft.aggregated) else _plain(lowering, draft, keep=distinct)]
     drafts = _combined(lowering, query, outer, ctes, distinct=distinct, top=top)
+    _check_set(lowering, query, drafts)
     check_outputs(lowering, orders, drafts[0])
     if not tails:
         return drafts
@@ -144,6 +148,15 @@ def _is_distinct(query: exp.Expr) -> bool:
     return bool(query.args.get("distinct"))
 
 
+def _check_set(lowering: Lowering, query: exp.Expr, drafts: Sequence[QueryDraft]) -> None:
+    """Raises where rows are told apart that cannot be."""
+    if _is_distinct(query) or isinstance(query, exp.Intersect | exp.Except):
+        for draft in drafts:
+            for output in draft.outputs:
+                kind = lowering.typed(output.term, draft.block).type
+                check_comparable(kind, "told apart by DISTINCT, UNION and the like", output.span)
+
+
 def _plain(lowering: Lowering, draft: QueryDraft, *, keep: bool = False) -> QueryDraft:
     """A draft that can stand beside others: without aggregates, and (unless kept) without a DISTINCT of its own."""
     if draft.when_empty is not None and draft.block.free:
@@ -200,7 +213,7 @@ def _with_numbers(lowering: Lowering, left: QueryDraft, right: Lowered, name: st
 
 def _aligned(lowering: Lowering, block: Block, output: Output, other: Typed, name: str) -> Output:
     mine = lowering.typed(output.term, block)
-    both = common_type((mine.type, other.type))
+    both = common_in_place((mine.type, other.type))
     if both is None:
         raise TypeMismatchError(
             f"{name} of {mine.type} and {other.type} in column {output.name!r}",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError
 from whence.functions.aggregates import of_nothing
+from whence.functions.comparison import check_comparable
 from whence.lang.sql.block import Block, ColumnEntry, rename
 from whence.lang.sql.conditions import add_condition
 from whence.lang.sql.event_time import add_window, with_slices
@@ -20,11 +22,15 @@ from whence.lang.sql.limits import Later, Tail
 from whence.lang.sql.lowering import Lowering, Output, QueryDraft
 from whence.lang.sql.order_by import check_groups, check_rows, in_having, with_aliases
 from whence.lang.sql.session_windows import with_sessions
+from whence.lang.sql.structs import all_fields
 from whence.lang.sql.windows import Windowed, window_nodes
 from whence.model import types
 from whence.model.rules import Atom
 from whence.model.span import Span
 from whence.model.terms import Aggregate, Call, Constant, Term, Variable, variable_names
+
+# A column of the select list, and what it is where * stands for it.
+Item: TypeAlias = tuple[exp.Expr, ColumnEntry | None]
 
 
 def draft_select(
@@ -70,43 +76,47 @@ def draft_select(
     return draft if tail is None else tail.applied(lowering, draft, later)
 
 
-def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[tuple[exp.Expr, ColumnEntry | None]]:
+def _items(lowering: Lowering, select: exp.Select, block: Block) -> list[Item]:
     """The select list with every * written out, and with what aliases stand for that are used further on in it."""
-    items: list[tuple[exp.Expr, ColumnEntry | None]] = []
+    items: list[Item] = []
     for node in select.expressions:
         star = node if isinstance(node, exp.Star) else node.this if isinstance(node, exp.Column) else None
         if not isinstance(star, exp.Star):
             items.append((with_aliases(node, [each for each, _ in items], block), None))
             continue
-        if isinstance(node, exp.Column) and node.args.get("db") is not None:
-            raise UnsupportedError(
-                "a schema name before .* is not supported", span=lowering.span(node), hint=f"write {node.table}.*"
-            )
-        table = node.table if isinstance(node, exp.Column) else None
-        found = (
-            [e for e in block.scope if (e.table or "").lower() == table.lower()]
-            if table
-            else [e for e in block.scope if not e.merged]
-        )
-        if not found:
-            what = f"no table is named {table!r} here" if table else "SELECT * needs a FROM"
-            raise UnknownNameError(what, span=lowering.span(node))
+        found = _starred(lowering, node, block)
         left_out = {each.name.lower(): each for each in star.args.get("except_") or ()}
         if len(left_out) < len(star.args.get("except_") or ()):
             raise DuplicateNameError("EXCEPT names a column twice", span=lowering.span(node))
         for name, each in left_out.items():
-            if name not in {entry.column.lower() for entry in found}:
+            if name not in [known for known, _ in found]:
                 raise UnknownNameError(f"unknown column {each.name!r}", span=lowering.span(each))
         replaced = {each.alias.lower(): each for each in star.args.get("replace") or ()}
         for name, each in replaced.items():
-            if name not in {entry.column.lower() for entry in found}:
+            if name not in [known for known, _ in found]:
                 raise UnknownNameError(f"unknown column {each.alias!r}", span=lowering.span(each))
-        found = [entry for entry in found if entry.column.lower() not in left_out]
         items.extend(
-            (replaced[entry.column.lower()], None) if entry.column.lower() in replaced else (node, entry)
-            for entry in found
+            (replaced[name], None) if name in replaced else item for name, item in found if name not in left_out
         )
     return items
+
+
+def _starred(lowering: Lowering, node: exp.Expr, block: Block) -> list[tuple[str, Item]]:
+    """What a * stands for, by the names of columns in small letters: all columns, those of a table, or fields."""
+    if not isinstance(node, exp.Column):
+        found = [entry for entry in block.scope if not entry.merged]
+    elif node.args.get("db") is None:
+        found = [entry for entry in block.scope if (entry.table or "").lower() == node.table.lower()]
+    else:
+        found = []
+    if found:
+        return [(entry.column.lower(), (node, entry)) for entry in found]
+    fields = list(all_fields(lowering, block, node)) if isinstance(node, exp.Column) else []
+    if not fields:
+        name = ".".join(part.name for part in node.parts[:-1]) if isinstance(node, exp.Column) else ""
+        what = f"no table and no struct is named {name!r} here" if name else "SELECT * needs a FROM"
+        raise UnknownNameError(what, span=lowering.span(node))
+    return [(field.alias.lower(), (field, None)) for field in fields]
 
 
 def _reference(entry: ColumnEntry) -> exp.Column:
@@ -131,6 +141,8 @@ def _named(node: exp.Expr, term: Term, span: Span | None, at: int) -> Output:
     node = node.unnest()
     if isinstance(node, exp.Column):
         return Output(node.name, term, span)
+    if isinstance(node, exp.Dot):
+        return Output(node.expression.name, term, span)
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else f"_c{at}"
     return Output(name, term, span, given=False)
 
@@ -276,7 +288,7 @@ def _group_terms(
                 span=lowering.span(meant),
                 hint="leave it out",
             )
-        lowering.typed(term, block)
+        check_comparable(lowering.typed(term, block).type, "grouped by", lowering.span(meant))
         terms.append(block.resolve_term(term))
     return list(dict.fromkeys(terms)), has_constants
 

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from whence.errors import ArityError, TypeMismatchError, UnsupportedError
 from whence.lang.sql.shorthand import part_of_time
+from whence.lang.sql.structs import with_fields
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term
@@ -28,7 +29,7 @@ PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.StrPosition: ("substr",),
     exp.Cast: ("to",),
     exp.TryCast: ("to", "safe"),
-    exp.Column: ("table", "db"),
+    exp.Column: ("table", "db", "catalog"),
     exp.Literal: ("is_string",),
     exp.Div: ("typed", "safe"),
     exp.Floor: ("decimals",),
@@ -167,6 +168,11 @@ def _item(node: Any, sub: Sub, span: Span | None) -> Term:
     return Call("item", (sub(node.this), sub(node.expressions[0])), span=span)
 
 
+def _field(node: Any, sub: Sub, span: Span | None) -> Term:
+    """value.field, where the value is no name."""
+    return with_fields(sub(node.this), [node.expression.name], span)
+
+
 def _bytes(node: Any, sub: Sub, span: Span | None) -> Term:
     value = types.BINARY.from_literal(str(node.this) if len(str(node.this)) % 2 == 0 else f"0{node.this}")
     if value is None:
@@ -215,6 +221,7 @@ SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Trim: _trim,
     exp.StrPosition: _position,
     exp.Bracket: _item,
+    exp.Dot: _field,
     exp.Overlay: _overlay,
     exp.HexString: _bytes,
     exp.BitwiseLeftShift: _shift,

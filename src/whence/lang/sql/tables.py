@@ -8,6 +8,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.functions.comparison import check_comparable
 from whence.lang.sql.grammar import DIALECT
 from whence.lang.sql.literals import to_microseconds, to_number_of_rows, to_type
 from whence.lang.sql.positions import span_of
@@ -73,6 +74,9 @@ def create_table(node: exp.Create, source: SourceText, span: Span) -> CreateTabl
     if not columns:
         raise UnsupportedError("a table needs a column", span=span_of(schema, source))
     key_names = _key(keys, columns, source)
+    for column in columns:
+        if column.name in key_names:
+            check_comparable(column.type, "part of a key", column.span)
     columns = [Column(c.name, c.type, c.nullable and c.name not in key_names, span=c.span) for c in columns]
     properties, partition = _properties(node, columns, source)
     ttl = _time_to_live(properties, columns)

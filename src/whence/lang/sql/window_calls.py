@@ -9,6 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from whence.errors import TypeMismatchError, UnknownNameError, UnsupportedError, did_you_mean
+from whence.functions.comparison import check_comparable
 from whence.functions.widening import is_number
 from whence.functions.windows import NEIGHBOURS, PICKS, PLACES, has_frame
 from whence.lang.sql.block import Block
@@ -65,6 +66,8 @@ def window_call(lowering: Lowering, block: Block, node: exp.Window, windows: Nam
     partition = [_translated(lowering, block, each) for each in over.args.get("partition_by") or ()]
     order = sort_keys(lowering, block, over.args.get("order"))
     function, arguments = _call(lowering, block, node.this, span)
+    for term in (*partition, *(key.term for key in order)):
+        check_comparable(lowering.typed(term, block).type, "told apart in a window", span)
     is_ordered = over.args.get("order") is not None
     if function in (*PLACES, *NEIGHBOURS) and not is_ordered:
         raise UnsupportedError(f"{function} needs an ORDER BY in its window", span=span)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from whence.errors import UnknownNameError, UnsupportedError
+from whence.functions.comparison import check_comparable
 from whence.functions.types import Typed, infer
 from whence.functions.windows import NUMBERING
 from whence.lang.sql.block import Block, ColumnEntry
@@ -115,9 +116,9 @@ def _columns(lowering: Lowering, block: Block, node: exp.Expr) -> Iterator[Term]
         elif isinstance(here, exp.Query):
             yield from _used_inside(lowering, block, here)
         elif isinstance(here, exp.Column) and not isinstance(here.this, exp.Star):
-            term = block.resolve(here.table or None, here.name, lowering.span(here))
-            if term is not None:
-                yield block.resolve_term(term)
+            found = block.resolve_path([part.name for part in here.parts], lowering.span(here))
+            if found is not None:
+                yield block.resolve_term(found[0])
         elif not isinstance(here, exp.Window):
             todo.extend(reversed(list(here.iter_expressions())))
 
@@ -126,11 +127,11 @@ def _used_inside(lowering: Lowering, block: Block, query: exp.Query) -> Iterator
     """Columns of the block that a subquery may mean."""
     for column in query.find_all(exp.Column):
         try:
-            term = block.resolve(column.table or None, column.name, lowering.span(column))
+            found = block.resolve_path([part.name for part in column.parts], lowering.span(column))
         except UnknownNameError:
             continue
-        if term is not None and not isinstance(column.this, exp.Star):
-            yield block.resolve_term(term)
+        if found is not None and not isinstance(column.this, exp.Star):
+            yield block.resolve_term(found[0])
 
 
 def _read_directly(lowering: Lowering, table: Lowered) -> Lowered:
@@ -233,6 +234,8 @@ def limited(
     if draft.aggregated:
         raise UnsupportedError("LIMIT in this place is not supported", span=span, hint="use a subquery in FROM")
     block = draft.block
+    for key in keys:
+        check_comparable(lowering.typed(key.term, block).type, "ordered by", span)
     hidden = dict.fromkeys(block.resolve_term(key.term) for key in keys)
     own = [block.resolve_term(o.term) for o in draft.outputs]
     more = [Output(_hint(t, at), t, given=False) for at, t in enumerate(hidden) if t not in own]

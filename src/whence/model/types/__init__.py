@@ -2,7 +2,7 @@
 
     STRING str   TINYINT, SMALLINT, INT, BIGINT int   REAL, DOUBLE float   DECIMAL(p,s) decimal.Decimal   BOOLEAN bool
     BINARY bytes   DATE datetime.date   TIMESTAMP datetime.datetime without time zone   ARRAY<T> tuple
-    records Record, which is equal to a tuple
+    STRUCT<name: T, ...> tuple   MAP<K, V> tuple of pairs   records Record, which is equal to a tuple
 
 Every column can also hold None unless it is declared NOT NULL. NaN is no value.
 
@@ -12,13 +12,15 @@ asks something of all types goes through it, and who has a value or a column ask
 
 from __future__ import annotations
 
-from whence.model.types.arrays import ArrayType, has_null
-from whence.model.types.base import NULL, Converter, MisfitError, Row, Scalar, Type, Value
+from whence.model.types.arrays import ArrayType
+from whence.model.types.base import NULL, Converter, MisfitError, Row, Scalar, Type, Value, has_null
 from whence.model.types.binary import BINARY
 from whence.model.types.decimals import DecimalType
+from whence.model.types.maps import MapType
 from whence.model.types.numbers import BIGINT, DOUBLE, INT, REAL, SMALLINT, TINYINT, IntegerType
 from whence.model.types.records import Record, RecordType
 from whence.model.types.strings import BOOLEAN, STRING
+from whence.model.types.structs import StructType
 from whence.model.types.times import DATE, TIMESTAMP
 
 __all__ = [
@@ -40,11 +42,13 @@ __all__ = [
     "Converter",
     "DecimalType",
     "IntegerType",
+    "MapType",
     "MisfitError",
     "Record",
     "RecordType",
     "Row",
     "Scalar",
+    "StructType",
     "Type",
     "Value",
     "has_null",

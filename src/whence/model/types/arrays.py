@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import shown
-from whence.model.types.base import NULL, Converter, MisfitError, Type, Value, a_class, cast, unchanged
+from whence.model.types.base import Converter, MisfitError, Type, Value, a_class, cast, unchanged
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +21,17 @@ class ArrayType(Type):
     def __init__(self, element: Type) -> None:
         super().__init__(f"ARRAY<{element.name}>", python=tuple, arrow_name="list_", spark_name="ArrayType")
         object.__setattr__(self, "element", element)
+
+    @property
+    def inner(self) -> tuple[Type, ...]:
+        return (self.element,)
+
+    def with_inner(self, kinds: Sequence[Type]) -> ArrayType:
+        return ArrayType(*kinds)
+
+    @property
+    def simple_name(self) -> str:
+        return f"array<{self.element.simple_name}>"
 
     def accept(self, value: object) -> tuple[Value, ...]:
         tolist = getattr(value, "tolist", None)
@@ -88,7 +99,7 @@ class ArrayType(Type):
     def from_arrow(self, values: list[Any]) -> list[Any]:
         return [None if each is None else tuple(self.element.from_arrow(each)) for each in values]
 
-
-def has_null(kind: Type) -> bool:
-    """Whether it is the type of a bare NULL, or of an array of these."""
-    return has_null(kind.element) if isinstance(kind, ArrayType) else kind == NULL
+    def spark_pieces(self, value: tuple[Any, ...]) -> Iterator[bytes]:
+        for each in value:
+            if each is not None:
+                yield from self.element.spark_pieces(each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -88,6 +88,25 @@ class Type:
         return self.name
 
     __repr__ = __str__
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether values can be compared, grouped and ordered. With a map in them they cannot."""
+        return all(kind.is_comparable for kind in self.inner)
+
+    @property
+    def inner(self) -> tuple[Type, ...]:
+        """The types of the values that are in its values."""
+        return ()
+
+    def with_inner(self, kinds: Sequence[Type]) -> Type:  # noqa: ARG002 - most have none
+        """The same type of values with values of these types in them."""
+        return self
+
+    @property
+    def simple_name(self) -> str:
+        """What Spark calls the type where it tells it, as `typeof` does."""
+        return _SIMPLE_NAMES.get(self.name, self.name.lower())
 
     # Values that come from outside.
 
@@ -212,9 +231,20 @@ class Type:
         """What Spark's xxhash64 hashes."""
         raise NotImplementedError
 
+    def spark_pieces(self, value: Any) -> Iterator[bytes]:
+        """The same one after the other, of a value that has others in it."""
+        yield self.spark_bytes(value)
+
+
+_SIMPLE_NAMES = {"REAL": "float", "NULL": "void", "TIMESTAMP": "timestamp_ntz"}
 
 # The type of a bare NULL, which fits everywhere. No column has it.
 NULL = Type("NULL", python=type(None), arrow_name="null", spark_name="NullType")
+
+
+def has_null(kind: Type) -> bool:
+    """Whether it is the type of a bare NULL, or has such a type in it."""
+    return kind == NULL or any(map(has_null, kind.inner))
 
 
 def cast(source: Type, target: Type) -> Converter | None:

@@ -155,6 +155,8 @@ def _doubt(records: DataFrame, attachment: Attachment) -> Column:
             doubts.append(is_no_number(cast))
         elif isinstance(column.type, ArrayType):
             doubts.append(_odd_elements(value, column.type.element))
+        elif column.type.inner:
+            doubts.append(F.lit(True))
     return reduce(or_, doubts)
 
 
@@ -162,7 +164,7 @@ def _odd_elements(value: Column, element: Type) -> Column:
     if element in (DOUBLE, REAL):
         # There is one zero, and one inside of an array is not seen from here.
         return F.coalesce(F.exists(value, lambda each: is_no_number(each) | (each == 0)), F.lit(False))
-    return F.lit(isinstance(element, ArrayType))
+    return F.lit(bool(element.inner))
 
 
 def _cast(attachment: Attachment, at: int) -> Column:

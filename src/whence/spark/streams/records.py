@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as compute
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame
-from pyspark.sql.types import ArrayType, DateType, StringType, TimestampNTZType, TimestampType
+from pyspark.sql.types import ArrayType, DateType, StringType, StructType, TimestampNTZType, TimestampType
 
 from whence.algebra.deltas import add_to
 from whence.errors import DataError, StateError, shown
@@ -64,7 +64,7 @@ def selected(batch: DataFrame, attachment: Attachment) -> DataFrame:
         elif isinstance(field.dataType, StringType):
             is_beyond = ~F.coalesce(F.is_valid_utf8(value), F.lit(True))
             value = F.make_valid_utf8(value)
-        elif isinstance(field.dataType, ArrayType):
+        elif isinstance(field.dataType, ArrayType | StructType):
             value = zoneless(value, field.dataType)
         if is_beyond is not None:
             beyond = F.when(is_beyond, attachment.relation.columns[at].name).otherwise(beyond)

@@ -14,6 +14,7 @@ import pyarrow.parquet as parquet
 from whence.errors import InternalError, StateError
 from whence.model.schema import Column
 from whence.model.types import TYPES, ArrayType, DecimalType, Type
+from whence.model.types import StructType as WhenceStruct
 from whence.session.functions import parse_type
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
@@ -50,6 +51,8 @@ def _type(kind: pa.DataType) -> Type:
         return DecimalType(kind.precision, kind.scale)
     if pa.types.is_list(kind):
         return ArrayType(_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return WhenceStruct([(field.name, _type(field.type)) for field in kind])
     if kind not in _BY_ARROW:
         raise InternalError(f"no column has the Arrow type {kind}")
     return _BY_ARROW[kind]

@@ -16,7 +16,7 @@ from whence.errors import EvaluationError
 from whence.functions.resolve import Resolved
 from whence.functions.widening import as_decimal, is_exact, is_integer
 from whence.model.terms import Call, Constant
-from whence.model.types import BIGINT, DOUBLE, NULL, TIMESTAMP, ArrayType, DecimalType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, NULL, TIMESTAMP, ArrayType, DecimalType, MapType, StructType, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,11 @@ def literal(value: Value, kind: Type) -> Column:
     """The value as a column of exactly that type."""
     if isinstance(kind, ArrayType) and isinstance(value, tuple):
         return F.array(*(literal(element, kind.element) for element in value)).cast(spark_type(kind))
+    if isinstance(kind, MapType) and isinstance(value, tuple):
+        return F.map_from_entries(literal(value, kind.entries))
+    if isinstance(kind, StructType) and isinstance(value, tuple):
+        fields = zip(kind.fields, value, strict=True)
+        return F.struct(*(literal(each, inner).alias(name) for (name, inner), each in fields)).cast(spark_type(kind))
     if kind == NULL:
         return F.lit(value)
     return F.lit(None if value is None else kind.to_spark(value)).cast(spark_type(kind))
@@ -129,8 +134,10 @@ def is_long(kind: Type) -> bool:
 
 
 def _is_same(source: Type, target: Type) -> bool:
-    if isinstance(source, ArrayType) and isinstance(target, ArrayType):
-        return source == target or _is_same(source.element, target.element)
+    if source == target:
+        return True
+    if source.inner and type(source) is type(target):
+        return len(source.inner) == len(target.inner) and all(map(_is_same, source.inner, target.inner))
     if is_long(source) and is_integer(target):
         return False
     return source == NULL or (_name(source), _name(target)) in _SAME

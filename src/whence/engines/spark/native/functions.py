@@ -27,7 +27,7 @@ from whence.functions.arithmetic import operand_decimal
 from whence.functions.dates import SPELLINGS, TRUNCATIONS
 from whence.functions.resolve import constant_integer
 from whence.functions.widening import as_decimal, is_integer
-from whence.model.types import BIGINT, DATE, DOUBLE, REAL, TIMESTAMP, DecimalType, Type
+from whence.model.types import BIGINT, DATE, DOUBLE, REAL, TIMESTAMP, DecimalType, MapType, StructType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 # A whole quotient of so many digits is a BIGINT, whatever the digits are.
@@ -258,7 +258,28 @@ _ARITHMETIC: dict[str, Builder] = {
     "ceil": _whole("ceil", F.ceil),
 }
 
+
+def _of_array(function: Callable[..., Column]) -> Builder:
+    """What is another function of a map, or another value for a NULL."""
+    build = spark_function(function)
+    return lambda call: None if isinstance(call.arguments[0].kind, MapType) else build(call)
+
+
+def _struct(call: NativeCall) -> ColumnExpression:
+    kind = call.resolved.result
+    assert isinstance(kind, StructType)
+    fields = zip(kind.fields, call.arguments[1::2], strict=True)
+    return call.plain(F.struct(*(piece.column.alias(name) for (name, _), piece in fields)))
+
+
+def _field(call: NativeCall) -> ColumnExpression | None:
+    name = call.constant(1)
+    return None if name is None else call.plain(call.arguments[0].column.getField(str(name.value)))
+
+
 FUNCTIONS: dict[str, Builder] = {
+    "named_struct": _struct,
+    "struct_field": _field,
     **{name: _of_other_types(builder) for name, builder in _ARITHMETIC.items()},
     "sign": lambda call: call.plain(F.signum(call.arguments[0].column.cast("double"))),
     "sqrt": _sqrt,
@@ -297,6 +318,6 @@ FUNCTIONS: dict[str, Builder] = {
     "like": _like,
     "array": spark_function(F.array),
     "array_contains": spark_function(F.array_contains),
-    "size": spark_function(F.array_size),
-    "element_at": spark_function(F.element_at),
+    "size": _of_array(F.array_size),
+    "element_at": _of_array(F.element_at),
 }

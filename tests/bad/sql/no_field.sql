@@ -1,0 +1,2 @@
+CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, s STRUCT<cost: INT, name: STRING>);
+CREATE VIEW v AS SELECT link.s.costs FROM link;

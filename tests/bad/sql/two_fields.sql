@@ -1,0 +1,2 @@
+CREATE TABLE link(src STRING NOT NULL, dst STRING NOT NULL, cost INT);
+CREATE VIEW v AS SELECT struct(src, dst AS SRC) AS s FROM link;

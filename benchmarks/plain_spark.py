@@ -14,7 +14,7 @@ NAME = "plain Spark"
 def local_spark(memory: str = "8g", **settings: str) -> SparkSession:
     """Spark on the two processors of this machine, as a user would set it up for data of this size."""
     spark = (
-        SparkSession.builder.config(map=settings)
+        SparkSession.builder.config(map={**settings})
         .master("local[2]")
         .appName("whence benchmarks")
         .config("spark.driver.memory", memory)

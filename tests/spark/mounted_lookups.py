@@ -37,7 +37,7 @@ def links(rings: int) -> list[tuple[int, int]]:
 
 def bytes_read(spark: SparkSession) -> int:
     """By all file systems of Hadoop's in this process, whoever reads."""
-    files = spark.sparkContext._jvm.org.apache.hadoop.fs.FileSystem  # noqa: SLF001
+    files = spark.sparkContext._jvm.org.apache.hadoop.fs.FileSystem  # type: ignore[union-attr] # noqa: SLF001
     return sum(each.getBytesRead() for each in files.getAllStatistics())
 
 

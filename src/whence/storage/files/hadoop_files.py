@@ -96,7 +96,9 @@ class HadoopFiles:
             finally:
                 stream.close()
         ends = accumulate(length for _, length in ranges)
-        return checked_ranges(path, ranges, [data[end - length : end] for end, (_, length) in zip(ends, ranges, strict=True)])
+        return checked_ranges(
+            path, ranges, [data[end - length : end] for end, (_, length) in zip(ends, ranges, strict=True)]
+        )
 
     def _copied(self, stream: Any, ranges: Sequence[tuple[int, int]]) -> bytes:
         """The bytes of all ranges, as one text: Py4J takes bytes apart, one by one."""

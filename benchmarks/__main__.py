@@ -33,6 +33,7 @@ BENCHMARKS = (
     "replica",
     "replica_partitions",
     "spark_reachability",
+    "spark_lookups",
     "spark_questions",
     "spark_tpch",
     "spark_batches",

@@ -11,10 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 NAME = "plain Spark"
 
 
-def local_spark(memory: str = "8g") -> SparkSession:
+def local_spark(memory: str = "8g", **settings: str) -> SparkSession:
     """Spark on the two processors of this machine, as a user would set it up for data of this size."""
     spark = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.config(map={**settings})
+        .master("local[2]")
         .appName("whence benchmarks")
         .config("spark.driver.memory", memory)
         .config("spark.sql.shuffle.partitions", 2)

@@ -20,8 +20,8 @@ from whence.spark.database import SparkDatabase
 TABLE = "CREATE TABLE link(src INT NOT NULL, dst INT NOT NULL, PRIMARY KEY (src, dst))"
 VIEW = "reachable(x, y) :- link(x, y). reachable(x, y) :- link(x, z), reachable(z, y)."
 
-# As if the rows were on a file system that only Spark reaches.
-OUT_OF_REACH = Paging(mapped=0)
+# As if the rows could be neither decoded here nor copied in an order.
+OUT_OF_REACH = Paging(mapped=0, fetched=1 << 62)
 
 Link: TypeAlias = tuple[int, int]
 
@@ -44,7 +44,7 @@ def run(sizes: Sizes) -> Report:
         f"deletes every one that might be gone, and derives again what is not. Spark runs on the two processors of "
         f"this machine. {sizes.changes} random links go and come back, one commit each; a commit is in a file when it "
         f"returns, though not flushed to disk. Rows on a disk of this machine are looked up there after a while; by "
-        f"scans means that they are not, as it is on a distributed file system.",
+        f"scans means that they are not, as with the first lookups anywhere.",
     )
     spark = plain_spark.local_spark()
     small(spark, sizes, report)

@@ -2,7 +2,7 @@
 
 In one form every state fits the driver; in another nothing stays there: each commit is followed by a compaction,
 whatever is looked up is fetched, and recursion follows changes on the cluster, with and without proofs. In the third,
-rows are looked up on disk.
+rows are looked up on disk, and in the last one in sorted copies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.engines.local.machine_actions import Action
 from tests.engines.local.machine_steps import PHASES, TAKEN, runs
 from tests.engines.local.test_state_machine import Machine
 from whence.database.database import Database
-from whence.engines.spark import decoded_segment
+from whence.engines.spark import decoded_segment, sorted_lookups
 from whence.engines.spark.pages import DEFAULT_PAGING, Paging, TooLargeError
 from whence.engines.spark.recursion import delta_rules
 from whence.engines.spark.recursive import RecursivePlan
@@ -64,9 +64,19 @@ class OnDisk(InDriver):
     scanned_first = 0
 
 
+class InCopies(OnDisk):
+    paging = Paging(whole=0, mapped=0, fetched=0)
+
+
 @pytest.mark.parametrize(
     ("machine", "share", "steps"),
-    [(InDriver, 0.02, 30), (OnCluster, 0.002, 12), (Rederiving, 0.002, 12), (OnDisk, 0.004, 20)],
+    [
+        (InDriver, 0.02, 30),
+        (OnCluster, 0.002, 12),
+        (Rederiving, 0.002, 12),
+        (OnDisk, 0.004, 20),
+        (InCopies, 0.002, 12),
+    ],
 )
 def test_spark_follows(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, machine: type[InDriver], share: float, steps: int
@@ -78,6 +88,7 @@ def test_spark_follows(
     with (
         mock.patch.object(journal, "SMALL_OVERLAY", machine.smallest),
         mock.patch.object(decoded_segment, "SCANNED_FIRST", machine.scanned_first),
+        mock.patch.object(sorted_lookups, "SCANNED_FIRST", machine.scanned_first),
     ):
         run_state_machine_as_test(
             machine,

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from whence.engines.spark.decoded_segment import Reachable
+from whence.engines.spark.decoded_segment import ParquetSource, Points, Reachable
+from whence.engines.spark.pages import Paging
+from whence.engines.spark.payloads import Codec
+from whence.engines.spark.sorted_lookups import SortedLookups
+from whence.engines.spark.types import column_names
 from whence.model.schema import Column
+from whence.spark.segment_copies import SegmentCopies
+from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
 from whence.storage.files.segments import SEGMENTS, columns_of_arrow, columns_of_frame
 from whence.storage.files.store import Storage
@@ -49,11 +58,21 @@ class StorageHome:
             return 1
         return None if segment.counts is None else segment.counts[0]
 
-    def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
-        segment, directory = self.segment(frame), self._storage.files.directory
-        if directory is None or segment.bytes > most:
-            return None
-        return Reachable(sorted((directory / segment.path).glob("*.parquet")), directory / SEGMENTS)
+    def points(self, frame: DataFrame, codec: Codec[Any], paging: Paging, known: pa.Table | None) -> Points:
+        segment, files = self.segment(frame), self._storage.files
+        is_decoded = segment.bytes <= (paging.mapped if files.directory is not None else paging.fetched)
+        if is_decoded:
+            reachable = Reachable(partial(_sources, files, segment), segment.bytes, self._scratch)
+            return Points(reachable, codec.schema, known)
+        if segment.bytes <= paging.fetched:
+            return Points(None, codec.schema)
+        copies, names = SegmentCopies(files, segment, frame), column_names(codec.relation.arity)
+        return Points(None, codec.schema, lookup=SortedLookups(copies, codec.schema, names))
+
+    @property
+    def _scratch(self) -> Path:
+        """Where files are that nobody else reads, and that have no names."""
+        return self.scratch or Path(tempfile.gettempdir())
 
     def segment(self, frame: DataFrame) -> Segment:
         return self._segments[id(frame)][1]
@@ -68,3 +87,11 @@ class StorageHome:
         """Nobody reads it any more, and it is in no commit."""
         _, segment = self._segments.pop(id(frame))
         self._storage.discard([segment])
+
+
+def _sources(files: Files, segment: Segment) -> Iterator[ParquetSource]:
+    """The files of a segment: where they are on this machine, or what is in them."""
+    for entry in sorted(files.entries(segment.path)):
+        if entry.name.endswith(".parquet"):
+            path = f"{segment.path}/{entry.name}"
+            yield pa.BufferReader(files.read(path)) if files.directory is None else files.directory / path

@@ -17,9 +17,11 @@ from whence.analysis.analyze import Analysis
 from whence.engines.reference.evaluate import evaluate
 from whence.engines.spark.columnar.lookup import ColumnLookup
 from whence.engines.spark.components import Effects, SparkComponent
+from whence.engines.spark.decoded_segment import Points
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.metrics import SparkWork
 from whence.engines.spark.pages import Base, Paging, Segments
+from whence.engines.spark.payloads import Codec
 from whence.engines.spark.registry import Registry
 from whence.engines.spark.state import CountedRows, TieredRows
 from whence.engines.spark.supported import Supported
@@ -57,8 +59,8 @@ class DictHome:
         relation = self.engine.registry[name].relation
         return DictFrame(zip(rows_from_arrow(table, relation), table.column("n").to_pylist(), strict=True))
 
-    def reachable(self, _frame: object, _most: int) -> None:
-        return None
+    def points(self, _frame: object, codec: Codec[Any], _paging: Paging, _known: pa.Table | None) -> Points:
+        return Points(None, codec.schema)
 
 
 class DictLookup(ColumnLookup):
@@ -141,9 +143,7 @@ def _stored(base: Base[Any]) -> dict[Row, Any]:
 
 def _answer(state: Supported) -> Iterator[bool]:
     for ids in state.take_asked():
-        state.receive_resting(
-            ids, {row: known for row, known in _stored(state.base).items() if ids.intersection(known)}
-        )
+        state.receive_resting(ids, [row for row, known in _stored(state.base).items() if ids.intersection(known)])
         yield True
 
 

@@ -102,12 +102,13 @@ def test_frames_are_scanned_first_and_always_where_they_are_out_of_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relation = Relation("r", (Column("a", BIGINT),))
-    small = Points(Reachable(list(_files(tmp_path, relation, [(1,)])), tmp_path), _schema(relation))
+    files = list(_files(tmp_path, relation, [(1,)]))
+    small = Points(Reachable(lambda: files, 1, tmp_path), _schema(relation))
     assert small.heap() is not None
     monkeypatch.setattr(heaps, "DECODED_AT_ONCE", 0)
-    near = Points(Reachable(list(_files(tmp_path, relation, [(1,)])), tmp_path), _schema(relation))
+    near = Points(Reachable(lambda: files, 1, tmp_path), _schema(relation))
     far = Points(None, _schema(relation))
-    damaged = Points(Reachable([tmp_path / "none such"], tmp_path), _schema(relation))
+    damaged = Points(Reachable(lambda: [tmp_path / "none such"], 1, tmp_path), _schema(relation))
     for _ in range(SCANNED_FIRST):
         assert near.heap() is None
     assert near.heap() is not None

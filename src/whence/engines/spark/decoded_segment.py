@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ N = TypeVar("N", bound=np.generic)
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 Numbers: TypeAlias = npt.NDArray[np.int64]
+# A file of Parquet, by its name or with its bytes.
+ParquetSource: TypeAlias = Path | pa.NativeFile
 
 # Rows that are decoded at a time.
 PIECE = 1 << 17
@@ -92,7 +94,7 @@ class Heap:
         return pa.Table.from_batches(found, self.schema)
 
 
-def decoded_files(files: Sequence[Path], schema: pa.Schema, directory: Path) -> Heap:
+def decoded_files(files: Iterable[ParquetSource], schema: pa.Schema, directory: Path) -> Heap:
     """The rows of some files of Parquet, with these columns."""
     return _mapped(lambda writer: _decode(files, schema, writer), schema, directory)
 
@@ -113,9 +115,9 @@ def _mapped(write: Callable[[pa.RecordBatchFileWriter], None], schema: pa.Schema
     return Heap([reader.get_batch(number) for number in range(reader.num_record_batches)], schema, directory)
 
 
-def _decode(files: Sequence[Path], schema: pa.Schema, writer: pa.RecordBatchFileWriter) -> None:
-    for path in files:
-        with parquet.ParquetFile(path, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
+def _decode(files: Iterable[ParquetSource], schema: pa.Schema, writer: pa.RecordBatchFileWriter) -> None:
+    for file in files:
+        with parquet.ParquetFile(file, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
             for batch in opened.iter_batches(PIECE, columns=schema.names):
                 writer.write_batch(_as(batch, schema))
 
@@ -133,27 +135,40 @@ DECODED_AT_ONCE = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Reachable:
-    """A frame on a disk of this machine: its files of Parquet, and a directory for what is made of them."""
+    """A segment of so many bytes that can be decoded here: its files, and a directory for what is made of them."""
 
-    files: Sequence[Path]
+    files: Callable[[], Iterable[ParquetSource]]
+    bytes: int
     directory: Path
 
-    @property
-    def is_small(self) -> bool:
-        try:
-            return sum(file.stat().st_size for file in self.files) <= DECODED_AT_ONCE
-        except OSError:
-            # A scan knows how to tell of a file that is not there.
-            return False
+
+class RowLookup(Protocol):
+    """What finds rows of a segment that is not decoded."""
+
+    def with_keys(self, columns: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table | None:
+        """Those that hold one of the keys, and perhaps a few others; None if they are to be scanned for."""
+
+    def with_elements(self, elements: pa.Array) -> pa.Table | None:
+        """Those whose support has one of the elements, without anything beside them; None likewise."""
+
+    def take_read_bytes(self) -> int:
+        """What was read since this was last asked."""
 
 
 class Points:
-    """What finds single rows of a frame with these columns. A frame that is not `reachable` is always scanned, unless
-    its rows are `known` here.
+    """What finds single rows of a frame with these columns. A frame that is neither `reachable` nor has a `lookup` is
+    always scanned, unless its rows are `known` here.
     """
 
-    def __init__(self, reachable: Reachable | None, schema: pa.Schema, known: pa.Table | None = None) -> None:
+    def __init__(
+        self,
+        reachable: Reachable | None,
+        schema: pa.Schema,
+        known: pa.Table | None = None,
+        lookup: RowLookup | None = None,
+    ) -> None:
         self._reachable = reachable
+        self._lookup = lookup
         self._schema = schema
         self._scans = 0
         self._heap: Heap | None = None
@@ -169,15 +184,35 @@ class Points:
     def heap(self) -> Heap | None:
         """Where to look; None if the frame is to be scanned this time."""
         if self._heap is None and self._reachable is not None:
-            if self._scans < SCANNED_FIRST and not self._reachable.is_small:
+            if self._scans < SCANNED_FIRST and self._reachable.bytes > DECODED_AT_ONCE:
                 self._scans += 1
                 return None
             try:
-                self._heap = decoded_files(self._reachable.files, self._schema, self._reachable.directory)
+                self._heap = decoded_files(self._reachable.files(), self._schema, self._reachable.directory)
             except (OSError, pa.ArrowException):
                 # A disk without room, or a damaged file: a scan needs no room, and knows how to tell of damage.
                 self._reachable = None
         return self._heap
+
+    def with_keys(self, columns: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table | None:
+        """The rows that hold one of the keys, and perhaps a few others; None if the frame is to be scanned."""
+        heap = self.heap()
+        if heap is not None:
+            return heap.with_keys(columns, keys)
+        return None if self._lookup is None else self._lookup.with_keys(columns, keys)
+
+    def with_elements(self, column: str, elements: pa.Array) -> pa.Table | None:
+        """The rows whose list in a column has one of the elements, perhaps without what is known of them; None if the
+        frame is to be scanned.
+        """
+        heap = self.heap()
+        if heap is not None:
+            return heap.with_elements(column, elements)
+        return None if self._lookup is None else self._lookup.with_elements(elements)
+
+    def take_read_bytes(self) -> int:
+        """What was read of what is not decoded since this was last asked."""
+        return 0 if self._lookup is None else self._lookup.take_read_bytes()
 
 
 def heaps_of(parts: Sequence[Points]) -> list[Heap] | None:

@@ -155,7 +155,7 @@ class SparkEngine:
             return self._effects(update).seen
         finally:
             self.registry.tidy()
-            self._ledger.end()
+            self._ledger.end(self.registry.take_read_bytes())
             self._ledger = ledger
 
     def evaluate(self, analysis: Analysis, functions: Functions, relation: str) -> Delta:
@@ -418,7 +418,7 @@ class SparkEngine:
         for name, change in changes.items():
             self.unwritten.setdefault(name, []).append(change)
         self.registry.forget()
-        self._ledger.end()
+        self._ledger.end(self.registry.take_read_bytes())
 
 
 def _is_redefined(name: str, before: Analysis, after: Analysis) -> bool:

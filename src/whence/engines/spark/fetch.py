@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.engines.spark.decoded_segment import Points, heaps_of
 from whence.engines.spark.native.columns import literal
 from whence.engines.spark.pages import Base, KnownPage, PageQuery, Segments, Wanted
-from whence.engines.spark.types import arrow_frame, rows_to_arrow
+from whence.engines.spark.types import arrow_frame, column_names, rows_to_arrow
 from whence.model.schema import Column, Relation
 from whence.model.types import BIGINT, BOOLEAN, DOUBLE, INT, STRING, Row
 
@@ -70,23 +70,27 @@ def page_question(
 
 def read_rows(points: Sequence[Points], relation: Relation, wanted: Wanted) -> pa.Table | None:
     """The rows that are wanted, and perhaps a few others; None if they have to be asked for."""
-    heaps = heaps_of(points)
-    if heaps is None:
-        return None
     if not wanted.positions:
-        return pa.concat_tables([heap.table() for heap in heaps])
+        heaps = heaps_of(points)
+        return None if heaps is None else pa.concat_tables([heap.table() for heap in heaps])
     columns = tuple(relation.columns[position] for position in wanted.positions)
     keys = [column.combine_chunks() for column in rows_to_arrow(_as_rows(wanted), Relation("keys", columns)).columns]
     names = [f"c{position}" for position in wanted.positions]
-    return pa.concat_tables([heap.with_keys(names, keys) for heap in heaps])
+    return _together([part.with_keys(names, keys) for part in points])
 
 
-def read_resting(points: Sequence[Points], ids: Sequence[int]) -> pa.Table | None:
+def read_resting(points: Sequence[Points], relation: Relation, ids: Sequence[int]) -> pa.Table | None:
     """The rows whose support has one of the ids; None if they have to be asked for."""
-    heaps = heaps_of(points)
-    if heaps is None:
-        return None
-    return pa.concat_tables([heap.with_elements("support", pa.array(ids, pa.int64())) for heap in heaps])
+    found = [part.with_elements("support", pa.array(ids, pa.int64())) for part in points]
+    names = column_names(relation.arity)
+    # Without any columns, several tables together would have no rows.
+    return _together([table if table is None or not names else table.select(names) for table in found])
+
+
+def _together(found: Sequence[pa.Table | None]) -> pa.Table | None:
+    """What is in any of several frames, if none of them is to be scanned."""
+    tables = [table for table in found if table is not None]
+    return pa.concat_tables(tables) if tables and len(tables) == len(found) else None
 
 
 def _receive(base: Base[Any], segments: Segments[Any], wanted: Wanted, answer: pa.Table) -> None:

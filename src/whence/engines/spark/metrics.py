@@ -150,11 +150,12 @@ class CommitLedger:
         self._is_open = True
         self._works = {}
 
-    def end(self) -> None:
+    def end(self, read: int = 0) -> None:
+        """`read` are bytes that were read without a job."""
         spent = self._phases.spent()
         self._phases = Phases(self._spark)
         self._is_open = False
-        self._spent = sum(spent.values(), Spent())
+        self._spent = sum(spent.values(), Spent(read=read))
         for relations, work in self._works.items():
             work.spent = spent.get(relations[0], Spent())
 

@@ -34,8 +34,10 @@ class Paging:
     """How much the driver takes. Beyond that, the cluster does the work.
 
     A base of up to `whole` rows is read once and kept; of a larger one a commit probes up to `keys` keys at a time,
-    and holds up to `rows` rows. A change of more than `delta` rows stays on the cluster. A file of up to `mapped` bytes
-    of Parquet is decoded on this machine's disk, if it is in reach, when rows are looked up in it time and again.
+    and holds up to `rows` rows. A change of more than `delta` rows stays on the cluster.
+
+    A segment in which rows are looked up time and again is decoded on this machine's disk, if it lies there and has up
+    to `mapped` bytes, or elsewhere and has up to `fetched`. A larger one gets sorted copies.
 
     A change of at least `columns` rows is followed in columns, as long as what it touches has up to `touched` bytes.
     """
@@ -45,6 +47,7 @@ class Paging:
     rows: int = 500_000
     delta: int = 50_000
     mapped: int = 1 << 30
+    fetched: int = 1 << 23
     columns: int = 2_000
     touched: int = 1 << 29
 
@@ -69,8 +72,8 @@ class Segments(Generic[P]):
     """The rows on the cluster: frames of them with these columns, how many they are, and how they come into memory.
 
     The columns `c0`, `c1`, ... of a frame hold the row. Of counts, one row can have several, which `add_up`.
-    `read` reads rows without the cluster, if it can, and `read_resting` those whose support has one of some ids; both
-    look into the `heaps`, if there are any.
+    `read` reads rows without the cluster, if it can, and `read_resting` those whose support has one of some ids, and
+    perhaps nothing that is known of them. The `heaps` are where both look if all segments are decoded.
     """
 
     frames: Sequence[DataFrame]

@@ -14,7 +14,7 @@ import pyarrow.compute as compute
 from pyspark.sql import DataFrame, SparkSession
 
 from whence.algebra.deltas import first_to_merge
-from whence.engines.spark.decoded_segment import Heap, Points, Reachable, decoded_table, heaps_of
+from whence.engines.spark.decoded_segment import Heap, Points, decoded_table, heaps_of
 from whence.engines.spark.fetch import page_question, read_resting, read_rows
 from whence.engines.spark.frames import FrameDelta, as_seen, overlaid
 from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segments
@@ -44,8 +44,8 @@ class FrameHome(Protocol):
     def keep_table(self, name: str, table: pa.Table) -> DataFrame:
         """The same for rows of this process, which takes no job where the files are on this machine."""
 
-    def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
-        """Where a kept frame is, if that is on this machine and it has no more than so many bytes."""
+    def points(self, frame: DataFrame, codec: Codec[Any], paging: Paging, known: pa.Table | None) -> Points:
+        """What finds rows of a kept frame, which are `known` if they are in this process."""
 
     def least_count(self, frame: DataFrame) -> int | None:
         """The least number in the column `n` of a kept frame, if that is known."""
@@ -354,7 +354,7 @@ class Registry:
         codec = self._codecs[name]
         is_counted = isinstance(self._states[name], CountedRows)
         read = partial(read_rows, self._points[name], codec.relation)
-        resting = partial(read_resting, self._points[name])
+        resting = partial(read_resting, self._points[name], codec.relation)
         heaps = partial(heaps_of, self._points[name])
         return Segments(
             self._kept[name],
@@ -368,9 +368,12 @@ class Registry:
         )
 
     def _points_of(self, name: str, frame: DataFrame, table: pa.Table | None = None) -> Points:
-        schema = self._codecs[name].schema
-        known = None if table is None else table.cast(schema)
-        return Points(self._home.reachable(frame, self.paging.mapped), schema, known)
+        codec = self._codecs[name]
+        return self._home.points(frame, codec, self.paging, None if table is None else table.cast(codec.schema))
+
+    def take_read_bytes(self) -> int:
+        """What was read of files without a job since this was last asked."""
+        return sum(points.take_read_bytes() for parts in self._points.values() for points in parts)
 
     def put_down(self, name: str) -> None:
         """Let what lies over the tiers of a state in memory be another tier."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial, reduce
+from itertools import chain
 from operator import or_
 from typing import TypeAlias
 
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from whence.engines.spark.pages import Base, KnownPage, PageQuery, Paging, Segments, TooLargeError
 from whence.engines.spark.state import AnnotatedRows
 from whence.engines.spark.tuple_ids import TupleId
+from whence.engines.spark.types import rows_from_arrow
 from whence.incremental.store import Key
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -38,7 +40,7 @@ class Supported(AnnotatedRows[Support]):
         self._paging = paging
         self._resting: dict[int, dict[Row, None]] = {}
         # The rows of the base that rest on pieces of input, as far as they were asked for in this commit.
-        self._answers: dict[frozenset[int], Mapping[Row, Support]] = {}
+        self._answers: dict[frozenset[int], Collection[Row]] = {}
         self._asked: dict[frozenset[int], None] = {}
         self._in_whole: dict[int, list[Row]] | None = None
         # Whether rows of the base are marked by certain ids, as far as that is known.
@@ -54,15 +56,11 @@ class Supported(AnnotatedRows[Support]):
             self._marked[ids] = found
         return self._marked[ids]
 
-    def resting_on(self, ids: frozenset[int]) -> dict[Row, Support]:
+    def resting_on(self, ids: frozenset[int]) -> Collection[Row]:
         """The rows whose support has one of these ids, as far as they are in memory; raises if they are too many."""
-        overlay = self.overlay
-        found = {row: support for row, support in self._base_resting_on(ids).items() if row not in overlay}
+        found = {row: None for row in self._base_resting_on(ids) if row not in self.overlay}
         for identity in ids:
-            for row in self._resting.get(identity, ()):
-                support = overlay[row]
-                assert support is not None, "what is gone rests on nothing"
-                found[row] = support
+            found.update(self._resting.get(identity, {}))
         if len(found) > DEAD_HERE:
             raise TooLargeError
         return found
@@ -92,7 +90,7 @@ class Supported(AnnotatedRows[Support]):
         asked, self._asked = list(self._asked), {}
         return asked
 
-    def receive_resting(self, ids: frozenset[int], rows: Mapping[Row, Support]) -> None:
+    def receive_resting(self, ids: frozenset[int], rows: Collection[Row]) -> None:
         """Here are the rows of the base that rest on these."""
         self._answers[ids] = rows
 
@@ -106,7 +104,7 @@ class Supported(AnnotatedRows[Support]):
         def receive(ids: frozenset[int], answer: pa.Table) -> None:
             if len(answer) > most:
                 raise TooLargeError
-            self.receive_resting(ids, dict(segments.decode(answer)))
+            self.receive_resting(ids, rows_from_arrow(answer, self.relation))
 
         for ids in self.take_asked():
             known = segments.read_resting(sorted(ids))
@@ -121,7 +119,7 @@ class Supported(AnnotatedRows[Support]):
         self._answers = {}
         self._asked = {}
 
-    def _base_resting_on(self, ids: frozenset[int]) -> Mapping[Row, Support]:
+    def _base_resting_on(self, ids: frozenset[int]) -> Iterable[Row]:
         whole = self.base.whole()
         if whole is not None:
             if self._in_whole is None:
@@ -129,14 +127,14 @@ class Supported(AnnotatedRows[Support]):
                 for row, support in whole.items():
                     for identity in support:
                         self._in_whole.setdefault(identity, []).append(row)
-            return {row: whole[row] for identity in ids for row in self._in_whole.get(identity, ())}
+            return chain.from_iterable(self._in_whole.get(identity, ()) for identity in ids)
         if len(self.base) <= self._paging.whole:
             self.base.matching((), ())
-            return {}
+            return ()
         if ids not in self._answers:
             self.base.misses += 1
             self._asked[ids] = None
-            return {}
+            return ()
         return self._answers[ids]
 
 

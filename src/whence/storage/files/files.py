@@ -7,7 +7,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
@@ -53,6 +53,9 @@ class Files(Protocol):
 
     def read(self, path: str) -> bytes: ...
 
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        """Of one file, so many bytes from there on for each of these. That there are fewer is an error."""
+
     def entries(self, path: str) -> list[DirectoryEntry]:
         """What is in a directory, which need not exist."""
 
@@ -61,6 +64,14 @@ class Files(Protocol):
 
     def sync(self, path: str) -> None:
         """What others have written below a directory is safe on disk from here on."""
+
+
+def checked_ranges(path: str, ranges: Sequence[tuple[int, int]], found: list[bytes]) -> list[bytes]:
+    """What was found of a file, which is all that was asked for."""
+    for (start, length), data in zip(ranges, found, strict=True):
+        if len(data) != length:
+            raise OSError(f"{path} has no {length} bytes from {start} on")
+    return found
 
 
 def worker_files(root: str, properties: Mapping[str, str]) -> Files:
@@ -154,6 +165,11 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         return (self.directory / path).read_bytes()
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        with (self.directory / path).open("rb", buffering=0) as opened:
+            found = [os.pread(opened.fileno(), length, start) for start, length in ranges]
+        return checked_ranges(path, ranges, found)
 
     def entries(self, path: str) -> list[DirectoryEntry]:
         try:

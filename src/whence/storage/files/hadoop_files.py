@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from base64 import b64decode
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from whence.storage.files.files import DirectoryEntry
+from whence.storage.files.files import DirectoryEntry, checked_ranges
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+# What Hadoop is told of a file of which some ranges are read: not to read on beyond them.
+_IN_RANGES = {"fs.option.openfile.read.policy": "random", "fs.option.openfile.buffer.size": "4096"}
+_TO_THE_END = 1 << 62
 # A store with this gives a new object its name only if no other has it by then.
 _CREATE_IF_ABSENT = "fs.option.create.conditional.overwrite"
 # Here an object has its name when its stream is closed, and never that of another unless it may.
@@ -76,9 +81,34 @@ class HadoopFiles:
         with _as_os_error():
             stream = self._system.open(self._path(path))
             try:
-                return bytes(stream.readAllBytes())
+                return self._copied(stream, [(0, _TO_THE_END)])
             finally:
                 stream.close()
+
+    def read_ranges(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        with _as_os_error():
+            opening = self._system.openFile(self._path(path))
+            for option, value in _IN_RANGES.items():
+                opening = opening.opt(option, value)
+            stream = opening.build().get()
+            try:
+                data = self._copied(stream, ranges)
+            finally:
+                stream.close()
+        ends = accumulate(length for _, length in ranges)
+        return checked_ranges(
+            path, ranges, [data[end - length : end] for end, (_, length) in zip(ends, ranges, strict=True)]
+        )
+
+    def _copied(self, stream: Any, ranges: Sequence[tuple[int, int]]) -> bytes:
+        """The bytes of all ranges, as one text: Py4J takes bytes apart, one by one."""
+        held = self._jvm.java.io.ByteArrayOutputStream()
+        encoded = self._jvm.java.util.Base64.getEncoder().wrap(held)
+        for start, length in ranges:
+            stream.seek(start)
+            self._jvm.org.apache.commons.io.IOUtils.copyLarge(stream, encoded, 0, length)
+        encoded.close()
+        return b64decode(held.toString())
 
     def entries(self, path: str) -> list[DirectoryEntry]:
         try:

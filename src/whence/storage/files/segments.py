@@ -82,7 +82,7 @@ def write_segment(files: Files, frame: DataFrame, path: str) -> Segment:
     if COUNT in frame.columns:
         observed += [functions.min(COUNT).alias("least"), functions.max(COUNT).alias("most")]
     writer = frame.observe(counted, *observed).write
-    with _disk_errors(files, path):
+    with disk_errors(files, path):
         writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(files.uri(path))
         files.sync(path)
         found = counted.get
@@ -101,7 +101,7 @@ def write_table(spark: SparkSession | None, files: Files, table: pa.Table, path:
 
         assert spark is not None
         return write_segment(files, arrow_frame(spark, table), path)
-    with _disk_errors(files, path):
+    with disk_errors(files, path):
         files.make_directory(path)
         parquet.write_table(
             table, files.directory / path / "part-00000.parquet", row_group_size=ROW_GROUP, write_page_checksum=True
@@ -146,7 +146,7 @@ def _size(files: Files, path: str) -> int:
 
 
 @contextmanager
-def _disk_errors(files: Files, path: str) -> Iterator[None]:
+def disk_errors(files: Files, path: str) -> Iterator[None]:
     """What a disk or a store says is for the user; whatever else goes wrong in a job is for who made the frame."""
     from py4j.protocol import Py4JJavaError
 

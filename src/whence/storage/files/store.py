@@ -32,6 +32,7 @@ from whence.storage.files.segments import (
     write_segment,
     write_table,
 )
+from whence.storage.files.sorted_copies import collect_copies, remove_copies
 from whence.storage.files.writer import CommitWriter, Lock, begin, check_root, take_lock
 from whence.storage.sqlite.files import check_version, damaged
 
@@ -53,6 +54,7 @@ def collect(files: Files, current: Current, epoch: int, is_spared: Callable[[str
         path = f"{SEGMENTS}/{entry.name}"
         if path not in needed and segment_epoch(entry.name) <= epoch and not is_spared(path):
             files.delete(path)
+    collect_copies(files)
 
 
 def _commits(files: Files, manifest: Manifest, since: int) -> list[str]:
@@ -189,6 +191,7 @@ class Storage:
             # What cannot be removed now is collected another time.
             with suppress(OSError):
                 self.files.delete(segment.path)
+                remove_copies(self.files, segment.path)
 
     def commit(self, change: CommitChange) -> Manifest:
         """The next version."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -204,6 +204,15 @@ class Registry:
         counts = [self._home.least_count(frame) for frame in self.kept_frames(name)]
         if any(least is None or least < 0 for least in (*counts, min(state.overlay_rows.values(), default=1))):
             return None
+        return self._parts(name)
+
+    def added(self, name: str) -> DataFrame:
+        """A state of counts as rows and counts that add up to it: a row can be there several times, or for nothing."""
+        parts = self._parts(name) or [arrow_frame(self._spark, self.overlay_table(name))]
+        return reduce(DataFrame.unionByName, parts)
+
+    def _parts(self, name: str) -> list[DataFrame]:
+        state = self._states[name]
         parts = [] if state.base.segments is None else [state.base.segments.frame]
         return [*parts, arrow_frame(self._spark, self.overlay_table(name))] if state.overlay_size else parts
 

@@ -178,7 +178,8 @@ class CountingPlan(SparkComponent):
         if isinstance(self._view, PagedGroups):
             grouped = GroupStates(self._groups, self._members, fold_columns(self._view.folding))
         statistics = RegistryStatistics(self._registry)
-        return ColumnRules(self._relations[self._name], self.component.typed, self._functions, statistics, grouped)
+        relation, derived = self._relations[self._name], self._registry.derived
+        return ColumnRules(relation, self.component.typed, self._functions, statistics, grouped, derived)
 
     def _followed(self, outcome: ViewOutcome) -> Effects:
         states: dict[str, StateChange] = {}

@@ -133,6 +133,8 @@ class Registry:
         self._codecs: dict[str, Codec[Any]] = {}
         # The bags in which differential rules may take away more than there is.
         self.owing: set[str] = set()
+        # The relations that have rules. In a set of these a row may have several derivations, which its count tells.
+        self.derived: set[str] = set()
         # The kept frames that bases consist of, and what finds rows in them.
         self._kept: dict[str, list[DataFrame]] = {}
         self._points: dict[str, list[Points]] = {}
@@ -181,6 +183,7 @@ class Registry:
             self._states[name], self._codecs[name] = other._states[name], other._codecs[name]
             self._kept[name] = other.kept_frames(name)
             self.owing |= other.owing & {name}
+            self.derived |= other.derived & {name}
             self._points[name] = other._points.get(name, [])
 
     def frame(self, name: str) -> DataFrame:

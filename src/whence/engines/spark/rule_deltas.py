@@ -64,8 +64,8 @@ class ChangedReads:
 
     def _before(self, name: str) -> DataFrame:
         state = self._registry[name]
-        # Of any other set the state has the number of derivations.
-        if isinstance(state, CountedRows) and (state.relation.key or not state.relation.distinct):
+        # Of a set with rules the state has the number of derivations.
+        if isinstance(state, CountedRows) and not (state.relation.distinct and name in self._registry.derived):
             return self._registry.added(name)
         return as_seen(self._registry.frame(name), state.relation)
 

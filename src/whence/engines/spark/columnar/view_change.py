@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -64,7 +64,10 @@ class ColumnRules:
         functions: Functions,
         statistics: Statistics,
         grouped: GroupStates | None,
+        derived: Collection[str],
     ) -> None:
+        """`derived` are relations with rules."""
+        self._derived = derived
         self._relation = relation
         self._rules = rules
         self._functions = functions
@@ -89,7 +92,7 @@ class ColumnRules:
         return self._outcome(view)
 
     def _table(self, relation: Relation, encodings: Encodings, lookup: ColumnLookup) -> PagedTable:
-        used = used_columns(relation, [rule.rule for rule in self._rules])
+        used = used_columns(relation, [rule.rule for rule in self._rules], is_derived=relation.name in self._derived)
         return PagedTable(relation, encodings, partial(lookup.find, relation.name, used=used), used=used)
 
     def _view(self, encodings: Encodings, lookup: ColumnLookup) -> ColumnView:
@@ -144,14 +147,14 @@ class ColumnRules:
         return ColumnOutcome(seen, _counted_table(view.table.change()))
 
 
-def used_columns(relation: Relation, rules: Iterable[Rule]) -> frozenset[int] | None:
-    """The columns of a relation that rules read, or all that tell its rows apart; None where these are all columns.
+def used_columns(relation: Relation, rules: Iterable[Rule], *, is_derived: bool) -> frozenset[int] | None:
+    """The columns of a relation that rules read, and those that tell the rows of a set apart; None for all columns.
 
     Of a bag, rows that are the same in what is read count together, which is no matter unless one is asked whether it
-    is there at all.
+    is there at all. The key of a relation with rules is not checked.
     """
     used = set(key_positions(relation))
-    if relation.distinct and not used:
+    if relation.distinct and (is_derived or not used):
         return None
     for literal in (literal for rule in rules for literal in rule.body):
         match literal:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import Random
 from typing import Any
 from unittest import mock
@@ -93,10 +93,14 @@ class Follower:
         deltas = self.engine.apply(Update(changes))
         for name, rows in after.items():
             assert dict(deltas.get(name, {})) == difference(rows, self._before[name]), name
-            assert counts_of(self._analysis.relations[name], self.engine.frame(name)) == dict(rows), name
         self._base, self._before = base, after
         works = (self.engine.work(component) for component in self._analysis.components)
         self.by_rules += sum(work is not None and work.by_rules for work in works)
+
+    def check(self) -> None:
+        """What the states have come to. The changes are checked with each step."""
+        for name, rows in self._before.items():
+            assert counts_of(self._analysis.relations[name], self.engine.frame(name)) == dict(rows), name
 
     def _frame(self, name: str, delta: Delta) -> FrameDelta:
         relation = self._analysis.relations[name]
@@ -113,24 +117,34 @@ def play(spark: SparkSession, seed: int, steps: int) -> int:
     )
     follower = Follower(spark, analysis, rng, paging)
     base: dict[str, Mapping[Row, int]] = {}
-    for _ in range(steps):
-        update = random_changes(rng, analysis, base)
-        base.update((name, added(base.get(name, {}), delta)) for name, delta in update.items())
-        try:
+    try:
+        for _ in range(steps):
+            update = random_changes(rng, analysis, base)
+            base.update((name, added(base.get(name, {}), delta)) for name, delta in update.items())
             follower.apply(update)
-        except AssertionError as error:
-            raise AssertionError(f"seed {seed}, {paging}:\n{analysis.program}") from error
+        follower.check()
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}, {paging}:\n{analysis.program}") from error
     return follower.by_rules
 
 
+# To compile plans and to plan them again takes longer than to run them over a few rows.
+_SETTINGS = ("spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled")
+
+
 @pytest.fixture(autouse=True)
-def _always_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def _always_worth_it(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(rule_deltas, "WORTH_FOLLOWING", float("inf"))
+    for setting in _SETTINGS:
+        spark.conf.set(setting, "false")
+    yield
+    for setting in _SETTINGS:
+        spark.conf.unset(setting)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 3])
 def test_random_programs(spark: SparkSession, seed: int) -> None:
-    assert play(spark, seed, 4)
+    assert play(spark, seed, 3)
 
 
 PROGRAM = """
@@ -150,16 +164,15 @@ PROGRAM = """
 """
 
 
-@pytest.mark.parametrize("rows", [0, 1000])
-def test_all_kinds_of_views(spark: SparkSession, rows: int) -> None:
+def test_all_kinds_of_views(spark: SparkSession) -> None:
     """Bags, sets, joins of a relation with itself, negations, and aggregates, where all literals change at once."""
-    follower = Follower(spark, analysis_of(PROGRAM), Random(rows), Paging(whole=0, delta=rows, rows=rows, columns=1))
+    follower = Follower(spark, analysis_of(PROGRAM), Random(1), Paging(whole=0, delta=0, rows=0, columns=1))
     follower.apply({"a": {(1, 2): 2, (2, 1): 1, (None, 3): 1}, "b": {(1,): 1}, "c": {(1, 0.5): 1, (2, None): 1}})
     follower.apply({"a": {(1, 2): -1, (2, 2): 1, (None, 3): -1}, "b": {(1,): -1, (None,): 1}, "c": {(3, 2.5): 1}})
     follower.apply({"a": {(1, 2): -1, (3, 3): 3, (None, 1): 1}, "b": {(None,): -1}, "c": {(1, 0.5): -1, (1, 1.5): 1}})
     follower.apply({"a": {(2, 1): -1, (2, 2): -1, (3, 3): -3, (None, 1): -1}, "c": {(2, None): -1}})
-    if not rows:
-        assert follower.by_rules == 4 * 9 - 1
+    follower.check()
+    assert follower.by_rules == 4 * 9 - 1
 
 
 SQL = """
@@ -179,7 +192,7 @@ def test_windows_elements_and_outer_joins(spark: SparkSession) -> None:
         for each in (db, twin):
             each.execute(SQL)
         with mock.patch.object(bulk_load, "TAKEN_AS_ROWS", 0):
-            for step in range(3):
+            for step in range(2):
                 rows = [
                     (9 * step + at, rng.choice("ab"), rng.choice((1, 2, None)), ["x"] * (at % 3)) for at in range(9)
                 ]
@@ -196,6 +209,8 @@ def test_windows_elements_and_outer_joins(spark: SparkSession) -> None:
 
 def search(first: int, last: int) -> None:
     spark = SparkSession.builder.master("local[2]").config("spark.sql.shuffle.partitions", 1).getOrCreate()
+    for setting in _SETTINGS:
+        spark.conf.set(setting, "false")
     with mock.patch.object(rule_deltas, "WORTH_FOLLOWING", float("inf")):
         for seed in range(first, last):
             sys.stdout.write(f"{seed}: {play(spark, seed, 6)}\n")

@@ -59,8 +59,9 @@ class ChangedReads:
 
     def _share(self, rule: TypedRule) -> float:
         """About which part of a rule's bindings comes or goes: as much as of the relations that it reads."""
-        names = [name for literal in rule.rule.body if (name := relation_of(literal)) in self._inputs]
-        return sum(_rows(self._inputs[name]) / max(1, self.statistics.size(name)) for name in names)
+        names = [name for literal in rule.rule.body if (name := relation_of(literal)) is not None]
+        changed = [name for name in names if name in self._inputs]
+        return sum(_rows(self._inputs[name]) / max(1, self.statistics.size(name)) for name in changed)
 
     def _before(self, name: str) -> DataFrame:
         state = self._registry[name]

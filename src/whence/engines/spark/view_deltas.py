@@ -87,6 +87,8 @@ def changed_groups(
         bindings = keep(bindings).frame
     members = {number: keep(values) for number, values in groups.members(bindings).items()}
     touched = keep(groups.difference(bindings))
+    if not touched.rows:
+        return ChangedView(touched, touched)
     keys = _sent(touched)
     values = {
         number: groups.copies(matching(state.members[number], keys, groups.keys).unionByName(change.frame))

@@ -77,7 +77,7 @@ class ViewStates:
             own = effects.states.get(name) if changed.counts is changed.seen else None
             kept = own.frame if isinstance(own, Appended) else home.keep(name, changed.seen.frame)
             effects.seen[name] = FrameDelta(self.relation, kept, changed.seen.rows, kept)
-        if self.groups is not None and _is_large(changed.groups, registry):
+        if self.groups is not None and changed.groups is not None and _is_large(changed.groups, registry):
             codec = registry.codec(self.groups)
             others = without(registry.frame(self.groups), changed.groups.frame, column_names(codec.relation.arity))
             there = changed.groups.frame.where(F.col(codec.known).isNotNull())
@@ -96,14 +96,14 @@ def rows_followed(relation: Relation, change: DataFrame, cluster: Cluster) -> Ef
         keep.release()
 
 
-def _is_large(rows: CountedFrame | None, registry: Registry) -> bool:
-    return rows is not None and rows.rows > registry.paging.rows
+def _is_large(rows: CountedFrame, registry: Registry) -> bool:
+    return rows.rows > registry.paging.rows
 
 
-def _table(name: str, rows: CountedFrame, registry: Registry) -> pa.Table:
+def _table(name: str, rows: CountedFrame | None, registry: Registry) -> pa.Table:
     """Rows for a state, or none if they are too many for the driver."""
     schema = registry.codec(name).schema
-    if not rows.rows or _is_large(rows, registry):
+    if rows is None or not rows.rows or _is_large(rows, registry):
         return schema.empty_table()
     return rows.frame.toArrow().select(schema.names).cast(schema)
 

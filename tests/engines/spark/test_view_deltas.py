@@ -192,19 +192,14 @@ def test_windows_elements_and_outer_joins(spark: SparkSession) -> None:
         for each in (db, twin):
             each.execute(SQL)
         with mock.patch.object(bulk_load, "TAKEN_AS_ROWS", 0):
-            for step in range(2):
-                rows = [
-                    (9 * step + at, rng.choice("ab"), rng.choice((1, 2, None)), ["x"] * (at % 3)) for at in range(9)
-                ]
-                frame = spark.createDataFrame(rows, "id INT, g STRING, x INT, words ARRAY<STRING>")
-                commit = db.insert("t", frame)
-                twin.insert("t", rows)
-                gone = rng.sample(rows, 2)
-                commit = db.delete("t", frame.where(f"id IN ({gone[0][0]}, {gone[1][0]})"))
-                twin.delete("t", gone)
-                for view in ("ranked", "numbered", "worded", "kept", "others"):
-                    assert db.table(view) == twin.table(view), view
-                assert commit.metrics["derived_anew"] == 1, "numbered"
+            rows = [(at, rng.choice("ab"), rng.choice((1, 2, None)), ["x"] * (at % 3)) for at in range(9)]
+            frame = spark.createDataFrame(rows, "id INT, g STRING, x INT, words ARRAY<STRING>")
+            db.insert("t", frame)
+            commit = db.delete("t", frame.where("id IN (3, 5)"))
+            twin.insert("t", [row for row in rows if row[0] not in (3, 5)])
+        for view in ("ranked", "numbered", "worded", "kept", "others"):
+            assert db.table(view) == twin.table(view), view
+        assert commit.metrics["derived_anew"] == 1, "numbered"
 
 
 def search(first: int, last: int) -> None:

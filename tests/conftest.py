@@ -54,6 +54,7 @@ SLOW = {
     "test_interrupts",
     "test_damage",
     "test_following",
+    "test_view_deltas",
     "test_in_columns",
     "test_column_changes",
     "test_reopening",

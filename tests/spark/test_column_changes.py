@@ -18,6 +18,7 @@ from tests.spark.inbox import Inbox
 from whence.engines.spark import group_values
 from whence.engines.spark.pages import Paging
 from whence.errors import DataError
+from whence.session.draft import TableDraft
 from whence.spark import journal
 from whence.spark.database import SparkDatabase
 
@@ -145,6 +146,46 @@ def test_what_does_not_fit_is_told_as_for_few_rows(spark: SparkSession) -> None:
         assert db.insert("t", _table((1, 1), (5, 5))).inserted == {"t": 1, "v": 1}
         assert db.delete("t", _table((5, 5), (6, 6)), missing="ignore").deleted == {"t": 1, "v": 1}
         assert db.rows("v") == {(6,)}
+
+
+def _commit(db: SparkDatabase, changes: list[tuple[str, str, list[tuple[int, int]]]]) -> None:
+    with db.batch() as batch:
+        for kind, table, rows in changes:
+            getattr(batch, kind)(table, rows)
+
+
+def test_batches(spark: SparkSession) -> None:
+    """Rows go and come in one commit, of several tables, and what must not happen is told as row by row."""
+    with SparkDatabase(spark, None, paging=Paging(whole=0, columns=2)) as db:
+        db.execute("CREATE TABLE t(a INT NOT NULL, b INT, PRIMARY KEY (a)); CREATE TABLE bag(a INT, b INT)")
+        db.execute("CREATE VIEW v AS SELECT t.a, t.b + bag.b AS s FROM t JOIN bag ON t.a = bag.a")
+        with db.batch() as batch:
+            batch.insert("t", [(1, 1), (2, 2), (3, None)])
+            batch.insert("bag", _table((1, 1), (1, 1), (2, 7)))
+        with mock.patch.object(TableDraft, "insert") as one_by_one, db.batch() as batch:
+            batch.delete("t", [(1, 1), (2, 2)])
+            batch.insert("t", [(1, 5)])
+            batch.insert("t", [(2, 2), (3, None)])
+            batch.delete("bag", [(1, 1)])
+            batch.insert("bag", [(3, 3), (None, 4)])
+        assert not one_by_one.called
+        assert batch.commit is not None
+        assert (batch.commit.inserted, batch.commit.deleted) == ({"t": 1, "bag": 2, "v": 2}, {"t": 1, "bag": 1, "v": 2})
+        assert db.rows("v") == {(1, 6), (2, 9), (3, None)}
+        wrong: list[tuple[str, list[tuple[str, str, list[tuple[int, int]]]]]] = [
+            ("cannot be deleted", [("delete", "t", [(7, 7)]), ("insert", "t", [(7, 7)])]),
+            ("cannot be deleted", [("delete", "bag", [(2, 7), (2, 7)]), ("insert", "bag", [(2, 7)])]),
+            ("key of another row", [("delete", "t", [(1, 5)]), ("insert", "t", [(1, 6), (2, 6)])]),
+            ("key of another row", [("insert", "t", [(8, 6), (8, 7)]), ("insert", "bag", [(1, 1)])]),
+        ]
+        for message, changes in wrong:
+            with pytest.raises(DataError, match=message):
+                _commit(db, changes)
+        # In this order the row that is there already is no change, and then it goes.
+        with db.batch() as batch:
+            batch.insert("t", [(1, 5), (9, 9)])
+            batch.delete("t", [(1, 5)])
+        assert db.rows("t") == {(2, 2), (3, None), (9, 9)}
 
 
 def test_micro_batches(spark: SparkSession, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -22,6 +22,7 @@ from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Commit, Version
 from whence.session.batch import BatchChange, StatementChange
+from whence.session.draft import Draft
 from whence.session.feeds import Callback, CommitTotals, Subscription, feed_table
 from whence.session.lifetimes import NOW
 from whence.session.session import Session
@@ -374,11 +375,14 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
                 name, tables = change.relation.name, session.definitions.tables
                 if tables.get(name) is not change.relation and session.definitions.table(name) != change.relation:
                     raise StateError(f"table {name!r} has changed since its rows were read")
-            session.expect([change for change in changes if not isinstance(change, StatementChange)])
-            draft = session.draft()
-            for change in changes:
-                change.add_to(draft)
-            return session.commit(draft)
+            return session.commit(self._draft(session, changes))
+
+    def _draft(self, session: Session, changes: Sequence[BatchChange]) -> Draft:
+        session.expect([change for change in changes if not isinstance(change, StatementChange)])
+        draft = session.draft()
+        for change in changes:
+            change.add_to(draft)
+        return draft
 
 
 def _within(time: float, most: float) -> float:

@@ -47,7 +47,7 @@ class BulkDraft(Draft):
     """A change to one table that nobody looks at row by row. So many rows were too late for it."""
 
     def __init__(self, relation: Relation, delta: Delta, clock: Clock, late: int = 0) -> None:
-        super().__init__(_nothing_looked_up, clock)
+        super().__init__(nothing_looked_up, clock)
         self._relation = relation
         self._delta = delta
         self.passage.expired = late
@@ -57,7 +57,7 @@ class BulkDraft(Draft):
         return Update({self._relation.name: self._delta} if self._delta else {})
 
 
-def _nothing_looked_up(relation: Relation) -> TableContents:
+def nothing_looked_up(relation: Relation) -> TableContents:
     raise AssertionError(f"{relation.name} is changed as a whole")
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from whence.columns import NotInColumnsError
 from whence.columns.arrow import ArrowRows
@@ -17,14 +18,20 @@ from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encodings
 from whence.columns.numbered_rows import NumberedRows, as_words
 from whence.columns.rows import encoded_arrow
-from whence.engines.spark.columnar.paged_table import PagedTable
+from whence.engines.spark.columnar.paged_table import PagedTable, one_chunk
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.pages import TooLargeError
+from whence.engines.spark.types import rows_to_arrow
 from whence.incremental.keyed import key_positions
 from whence.model.schema import Relation
+from whence.model.types import Row
+from whence.model.updates import Update
+from whence.session.batch import BatchChange
+from whence.session.changes import Delete, Insert
+from whence.session.draft import Draft
 from whence.session.lifetimes import Clock
 from whence.sources.source import read_rows
-from whence.spark.bulk_load import BulkDraft
+from whence.spark.bulk_load import BulkDraft, nothing_looked_up
 
 # A table to look rows up in, and what a change finds out: nothing, or how rows of a relation come and go.
 _Table: TypeAlias = Callable[[Relation], PagedTable]
@@ -69,6 +76,33 @@ class ColumnChecks:
         """Rows come or go, by their signs, in no order: what goes makes room for what comes."""
         return self._draft(partial(_netted, signs=signs), rows, clock)
 
+    def batched(self, changes: Sequence[BatchChange], clock: Clock) -> BatchDraft | None:
+        """The changes of a batch, if of every table rows go first and then rows come."""
+        rows = sum(len(each.rows) for each in changes if isinstance(each, Insert | Delete))
+        if len(changes) < 2 or rows < self.many_rows:
+            return None
+        tables: dict[str, tuple[list[ArrowRows], list[int]]] = {}
+        for change in changes:
+            relation = change.relation
+            if not isinstance(change, Insert | Delete) or relation.ttl is not None or relation.window is not None:
+                return None
+            given, signs = tables.setdefault(relation.name, ([], []))
+            sign = 1 if isinstance(change, Insert) else -1
+            if (sign < 0 and 1 in signs) or (isinstance(change, Delete) and change.ignore_missing):
+                return None
+            given.append(_as_arrow(change.rows, relation))
+            signs.append(sign)
+        drafts = [self._taken_together(given, signs, clock) for given, signs in tables.values()]
+        found = [draft for draft in drafts if draft is not None]
+        return BatchDraft(found, clock) if len(found) == len(drafts) else None
+
+    def _taken_together(self, given: Sequence[ArrowRows], signs: Sequence[int], clock: Clock) -> BulkDraft | None:
+        relation = given[0].relation
+        columns = zip(*(rows.arrays for rows in given), strict=True)
+        together = ArrowRows(relation, [pa.concat_arrays(arrays) for arrays in columns])
+        sign_of_each = np.repeat(np.array(signs, INTEGER), [*map(len, given)])
+        return self._draft(partial(_netted, signs=sign_of_each, goes_first=True), together, clock)
+
     def _draft(self, change: _Change, rows: ArrowRows, clock: Clock) -> BulkDraft | None:
         lookup = self._engine.lookup()
         try:
@@ -81,6 +115,24 @@ class ColumnChecks:
             return None
         relation, delta = found
         return BulkDraft(relation, delta, clock)
+
+
+class BatchDraft(Draft):
+    """Changes to several tables that nobody looks at row by row."""
+
+    def __init__(self, drafts: Sequence[BulkDraft], clock: Clock) -> None:
+        super().__init__(nothing_looked_up, clock)
+        self._drafts = drafts
+
+    @property
+    def update(self) -> Update:
+        return Update({name: delta for draft in self._drafts for name, delta in draft.update.deltas.items()})
+
+
+def _as_arrow(rows: Sequence[Row], relation: Relation) -> ArrowRows:
+    if isinstance(rows, ArrowRows):
+        return rows
+    return ArrowRows(relation, [one_chunk(column) for column in rows_to_arrow(rows, relation).columns])
 
 
 def _inserted(rows: ArrowRows, table_of: _Table) -> tuple[Relation, ColumnDelta] | None:
@@ -144,11 +196,19 @@ def _deleted_by_key(keys: ArrowRows, table_of: _Table, relation: Relation) -> tu
     return relation, _delta(table, as_words(table.columns(matches.rows), len(keys)), -1)
 
 
-def _netted(rows: ArrowRows, table_of: _Table, signs: Array) -> tuple[Relation, ColumnDelta] | None:
+def _netted(
+    rows: ArrowRows, table_of: _Table, signs: Array, *, goes_first: bool = False
+) -> tuple[Relation, ColumnDelta] | None:
+    """Where what `goes_first` is not there before, that is no change to be made, even if the same row comes."""
     relation = rows.relation
     table = table_of(relation)
     known = NumberedRows(table.encodings)
     numbers = known.enter(encoded_arrow(table.encodings, rows))
+    if goes_first:
+        copies = np.bincount(numbers[signs < 0], minlength=known.size)
+        gone = np.flatnonzero(copies)
+        if (table.presence(as_words(known.columns(gone), len(gone))) < copies[gone]).any():
+            return None
     net = np.zeros(known.size, INTEGER)
     np.add.at(net, numbers, signs)
     changed = np.flatnonzero(net)

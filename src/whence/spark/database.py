@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Literal
 
 import pyarrow as pa
@@ -26,7 +26,9 @@ from whence.interrupts import held, interruptible, steady_context
 from whence.lang.sql.parameters import Parameters
 from whence.model.schema import Relation
 from whence.model.updates import Commit
+from whence.session.batch import BatchChange
 from whence.session.changes import ignores_missing
+from whence.session.draft import Draft
 from whence.session.journal import KEEP_VERSIONS
 from whence.session.lifetimes import Clock
 from whence.session.listings import is_listing
@@ -269,6 +271,10 @@ class SparkDatabase(Database):
                 rows = self._columns.rows(given, table)
                 draft = None if rows is None else change(rows, clock)
             return None if draft is None else session.commit(draft)
+
+    def _draft(self, session: Session, changes: Sequence[BatchChange]) -> Draft:
+        draft = self._columns.batched(changes, session.clock)
+        return super()._draft(session, changes) if draft is None else draft
 
     @steady_context
     def _reading(self) -> Generator[Session, None, None]:

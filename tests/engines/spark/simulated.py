@@ -66,9 +66,11 @@ class DictHome:
 class DictLookup(ColumnLookup):
     """Finds all that there is in a base, which is more than was asked for."""
 
-    def _in_base(self, name: str, positions: Sequence[int], keys: Sequence[pa.Array]) -> pa.Table:
+    def _in_base(
+        self, name: str, positions: Sequence[int], keys: Sequence[pa.Array], columns: Sequence[str]
+    ) -> pa.Table:
         codec = self._registry.codec(name)
-        return codec.encode(_stored(self._registry[name].base)).cast(codec.schema)
+        return codec.encode(_stored(self._registry[name].base)).cast(codec.schema).select(columns)
 
 
 class SimulatedEngine(SparkEngine):

@@ -8,9 +8,11 @@ import pyspark.sql.functions as F
 from pyspark.sql import DataFrame
 
 from whence.analysis.components import Component
-from whence.engines.spark.components import DerivedFrames, Effects, SparkComponent
+from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent
 from whence.engines.spark.registry import ChangedState, Registry, readable
+from whence.engines.spark.rule_deltas import ChangedReads
 from whence.engines.spark.types import column_names
+from whence.engines.spark.view_states import rows_followed
 from whence.incremental.array_elements import unnested_delta, unnested_rows
 from whence.model.program import Functions
 from whence.model.rules import Atom
@@ -40,6 +42,14 @@ class UnnestingPlan(SparkComponent):
 
     def try_change(self, inputs: Mapping[str, Delta]) -> Effects:
         return self._effects(inputs[self._below])
+
+    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:
+        reads = ChangedReads(inputs, cluster)
+        if not reads.are_worth_following(self.component.typed):
+            return None
+        rows = self.derive(reads.changes).states[self._name]
+        cluster.work.by_rules = True
+        return rows_followed(self._relations[self._name], rows, cluster)
 
     def derive(self, frames: Mapping[str, DataFrame]) -> DerivedFrames:
         (atom,) = self._rule.body

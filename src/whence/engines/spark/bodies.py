@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from operator import and_
+from operator import and_, mul
 
 import pyspark.sql.functions as F
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,6 +35,20 @@ class Bindings:
     def column(self, term: Term, target: Type | None = None) -> Column:
         """The term's value for every binding, converted to `target` where that is another type."""
         return self.terms.column(term, target)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedBindings:
+    """Bindings of a rule, by its number in a view, and how often each counts."""
+
+    rule: int
+    found: Bindings
+    copies: Column
+
+
+def product_of_counts(atoms: Iterable[int], sign: int) -> Column:
+    """How often a binding counts, by the counts of the rows of these atoms in it."""
+    return reduce(mul, [F.col(f"a{number}_n") for number in atoms], F.lit(sign).cast("bigint"))
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class SparkComponent(ABC):
 
     def try_columns(self, inputs: Mapping[str, Delta], lookup: ColumnLookup, home: FrameHome) -> Effects:  # noqa: ARG002
         """The same for a change of many rows, over columns. Raises NotInColumnsError if it has to be another way."""
-        raise NotInColumnsError("a recursive view")
+        raise NotInColumnsError("recursion, windows and elements of arrays")
 
     def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:  # noqa: ARG002
         """The same on the cluster; None if the component is better derived from scratch."""

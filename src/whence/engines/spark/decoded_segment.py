@@ -50,12 +50,16 @@ class Heap:
         """All rows."""
         return pa.Table.from_batches(self._rows_in, self.schema)
 
-    def with_keys(self, columns: Sequence[str], keys: Sequence[pa.Array]) -> pa.Table:
-        """The rows that hold one of the keys in these columns, and perhaps a few others that have the same hash."""
+    def with_keys(
+        self, columns: Sequence[str], keys: Sequence[pa.Array], wanted: Sequence[str] | None = None
+    ) -> pa.Table:
+        """The rows that hold one of the keys in these columns, and perhaps a few others that have the same hash: the
+        columns that are wanted, or all of them.
+        """
         names = tuple(columns)
         if names not in self._by_columns:
             self._by_columns[names] = Index(self._keys(names), self.directory)
-        return self.rows(self._by_columns[names].find(hash_rows(keys)))
+        return self.rows(self._by_columns[names].find(hash_rows(keys)), wanted)
 
     def with_elements(self, column: str, elements: pa.Array) -> pa.Table:
         """The rows whose list in a column has one of these elements."""
@@ -83,15 +87,16 @@ class Heap:
         at = int(np.searchsorted(self._firsts, number, "right")) - 1
         return self._rows_in[at].column(column)[number - int(self._firsts[at])].as_py()
 
-    def rows(self, numbers: Numbers) -> pa.Table:
+    def rows(self, numbers: Numbers, wanted: Sequence[str] | None = None) -> pa.Table:
         """The rows with these numbers, which are in ascending order."""
         bounds = np.searchsorted(numbers, self._firsts)
+        names = self.schema.names if wanted is None else list(wanted)
         found = [
-            batch.take(pa.array(numbers[begin:end] - first))
+            batch.select(names).take(pa.array(numbers[begin:end] - first))
             for (first, batch), begin, end in zip(self.batches(), bounds, bounds[1:], strict=False)
             if end > begin
         ]
-        return pa.Table.from_batches(found, self.schema)
+        return pa.Table.from_batches(found, pa.schema([self.schema.field(name) for name in names]))
 
 
 def decoded_files(files: Iterable[ParquetSource], schema: pa.Schema, directory: Path) -> Heap:

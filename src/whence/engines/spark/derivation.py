@@ -19,7 +19,10 @@ from whence.model.updates import Delta
 def derived(plan: SparkComponent, inputs: Mapping[str, Delta], cluster: Cluster, ledger: CommitLedger) -> Effects:
     """The component over the relations below as they are after a change to them."""
     view = plan.component.relations[0]
-    frames = {name: _after(name, inputs.get(name), plan, cluster) for name in plan.component.reads}
+    frames = {
+        name: relation_after(name, inputs.get(name), cluster, takes_summands=plan.takes_summands)
+        for name in plan.component.reads
+    }
     with ledger.phase(view, "derive"), evaluation_errors(plan.component.rules[0].span):
         states = retried_when_lost(lambda: _kept(plan.derive(frames), cluster), view)
     with ledger.phase(view, "compare with what was there"):
@@ -27,12 +30,14 @@ def derived(plan: SparkComponent, inputs: Mapping[str, Delta], cluster: Cluster,
     return Effects({name: delta for name, delta in seen.items() if delta}, {**states})
 
 
-def _after(name: str, change: Delta | None, plan: SparkComponent, cluster: Cluster) -> DataFrame:
-    """A relation as it is after a change. To add up its rows would take longer than most views do."""
+def relation_after(name: str, change: Delta | None, cluster: Cluster, *, takes_summands: bool) -> DataFrame:
+    """A relation as it is after a change. To add up its rows would take longer than most views do: where that is right,
+    a row may be there several times.
+    """
     registry = cluster.registry
     relation = registry[name].relation
     parts = [] if change is None else [delta_frame(cluster.spark, relation, change)]
-    if plan.takes_summands and (change is None or _least_count(change, cluster) > 0):
+    if takes_summands and (change is None or _least_count(change, cluster) > 0):
         summands = registry.summands(name)
         if summands:
             return reduce(DataFrame.unionByName, [*summands, *parts])

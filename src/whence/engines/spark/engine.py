@@ -282,6 +282,7 @@ class SparkEngine:
         self, component: Component, analysis: Analysis, functions: Functions, registry: Registry
     ) -> SparkComponent:
         """A plan to fill and keep the component's states, which are new and empty."""
+        registry.derived.update(component.relations)
         if is_bag_recursion(component, analysis.relations):
             return LevelPlan(component, analysis.relations, functions, registry, self._limits)
         if component.recursive:

@@ -119,6 +119,15 @@ def _put_together(parts: Sequence[str]) -> str:
     return str(total)
 
 
+def text_total(totals: Column) -> Column:
+    """What totals of DOUBLEs in an array, which are texts, come to together."""
+    return python_column(lambda: _added, [(totals, ArrayType(STRING))], STRING)
+
+
+def _added(totals: Sequence[str]) -> str:
+    return str(sum(map(int, totals)))
+
+
 def finished(function: str, argument: Type, result: Type, count: Column, total: Column) -> Column:
     """count, sum or avg from the number of values and their total, of a group that has values."""
     if function == "count":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import and_
 
 import pyarrow as pa
 import pyspark.sql.functions as F
@@ -73,6 +74,22 @@ def as_seen(frame: DataFrame, relation: Relation) -> DataFrame:
 def difference(relation: Relation, before: DataFrame, after: DataFrame) -> DataFrame:
     """What has to be added to one frame of rows and counts to make it the other."""
     return summed(relation, [after, before.withColumn("n", -F.col("n"))])
+
+
+def matching(frame: DataFrame, keys: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The rows of a frame that hold a key in these columns, which have the same names in both."""
+    return _compared(frame, keys, names, "left_semi")
+
+
+def without(frame: DataFrame, keys: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The rows of a frame that do not."""
+    return _compared(frame, keys, names, "left_anti")
+
+
+def _compared(frame: DataFrame, keys: DataFrame, names: Sequence[str], how: str) -> DataFrame:
+    wanted = keys.select(*(F.col(name).alias(f"r_{name}") for name in names))
+    same = [F.col(name).eqNullSafe(F.col(f"r_{name}")) for name in names]
+    return frame.join(wanted, reduce(and_, same, F.lit(True)), how)
 
 
 class FrameDelta(CountedDelta):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
@@ -133,6 +133,8 @@ class Registry:
         self._codecs: dict[str, Codec[Any]] = {}
         # The bags in which differential rules may take away more than there is.
         self.owing: set[str] = set()
+        # The relations that have rules. In a set of these a row may have several derivations, which its count tells.
+        self.derived: set[str] = set()
         # The kept frames that bases consist of, and what finds rows in them.
         self._kept: dict[str, list[DataFrame]] = {}
         self._points: dict[str, list[Points]] = {}
@@ -181,6 +183,7 @@ class Registry:
             self._states[name], self._codecs[name] = other._states[name], other._codecs[name]
             self._kept[name] = other.kept_frames(name)
             self.owing |= other.owing & {name}
+            self.derived |= other.derived & {name}
             self._points[name] = other._points.get(name, [])
 
     def frame(self, name: str) -> DataFrame:
@@ -204,6 +207,15 @@ class Registry:
         counts = [self._home.least_count(frame) for frame in self.kept_frames(name)]
         if any(least is None or least < 0 for least in (*counts, min(state.overlay_rows.values(), default=1))):
             return None
+        return self._parts(name)
+
+    def added(self, name: str) -> DataFrame:
+        """A state of counts as rows and counts that add up to it: a row can be there several times, or for nothing."""
+        parts = self._parts(name) or [arrow_frame(self._spark, self.overlay_table(name))]
+        return reduce(DataFrame.unionByName, parts)
+
+    def _parts(self, name: str) -> list[DataFrame]:
+        state = self._states[name]
         parts = [] if state.base.segments is None else [state.base.segments.frame]
         return [*parts, arrow_frame(self._spark, self.overlay_table(name))] if state.overlay_size else parts
 

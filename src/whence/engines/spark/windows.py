@@ -15,9 +15,12 @@ from pyspark.sql import DataFrame
 
 from whence.algebra.deltas import add_to
 from whence.analysis.components import Component
-from whence.engines.spark.components import DerivedFrames, Effects, SparkComponent
+from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent
+from whence.engines.spark.frames import as_seen, difference, matching, summed
 from whence.engines.spark.registry import ChangedState, Registry, readable
+from whence.engines.spark.rule_deltas import ChangedReads
 from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow, with_columns
+from whence.engines.spark.view_states import rows_followed
 from whence.incremental.windows.maintainer import WindowedRows, windowed_counts
 from whence.incremental.windows.ordered_rows import Entry, OrderedRows
 from whence.incremental.windows.partition_change import PartitionChange
@@ -77,6 +80,22 @@ class WindowPlan(SparkComponent):
             before = OrderedRows.of(order.entries(there))
             add_to(delta, self._windowed.change(PartitionChange(before, sorted(gone), sorted(came))))
         return self._effects(delta)
+
+    def follow(self, inputs: Mapping[str, Delta], cluster: Cluster) -> Effects | None:
+        relation, below = self._relations[self._name], self._relations[self._below]
+        reads = ChangedReads(inputs, cluster)
+        if not reads.are_worth_following(self.component.typed):
+            return None
+        change, keys = reads.changes[self._below], [f"c{place}" for place in self._partition]
+        if not keys:
+            cluster.work.reason = "all rows are one partition"
+            return None
+        touched = matching(as_seen(cluster.registry.frame(self._below), below), change, keys)
+        after, before = (
+            self.derive({self._below: rows}).states[self._name] for rows in (summed(below, [touched, change]), touched)
+        )
+        cluster.work.by_rules = True
+        return rows_followed(relation, difference(relation, before, after), cluster)
 
     def derive(self, frames: Mapping[str, DataFrame]) -> DerivedFrames:
         relation, below = self._relations[self._name], self._relations[self._below]

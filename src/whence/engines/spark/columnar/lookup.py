@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 
 import pyarrow as pa
 import pyspark.sql.functions as F
 from pyspark.sql import SparkSession
 
+from whence.engines.spark.decoded_segment import Heap
 from whence.engines.spark.pages import Paging, TooLargeError
-from whence.engines.spark.registry import Registry
+from whence.engines.spark.registry import COUNTS, Registry
 from whence.engines.spark.types import arrow_frame
 
 # Opens a phase of a view, in which jobs are counted.
@@ -27,30 +28,37 @@ class ColumnLookup:
         self._phase = phase
         self.touched = 0
 
-    def find(self, name: str, positions: Sequence[int], keys: Sequence[pa.Array]) -> pa.Table:
+    def find(
+        self, name: str, positions: Sequence[int], keys: Sequence[pa.Array], *, used: Collection[int] | None = None
+    ) -> pa.Table:
         """The rows of a state that hold one of the keys, as its codec has them, and perhaps a few others.
 
-        Of counts a row can have several, which add up. Of anything else, rows that are gone are not among them.
+        Of counts a row can have several, which add up, and columns that are not `used` are left out. Of anything else,
+        rows that are gone are not among them.
         """
         if not positions and len(self._registry[name].base) > self._paging.whole:
             raise TooLargeError
-        parts = [self._in_base(name, positions, keys)]
+        codec = self._registry.codec(name)
+        columns = codec.schema.names
+        if used is not None and codec.kind == COUNTS:
+            columns = [*(f"c{at}" for at in sorted(used)), codec.known]
         names = [f"c{at}" for at in positions]
-        recent = self._registry.recent(name)
-        parts += [heap.with_keys(names, keys) if names else heap.table() for heap in recent]
+        parts = [self._in_base(name, positions, keys, columns)]
+        parts += [_found(heap, names, keys, columns) for heap in self._registry.recent(name)]
         return self._counted(self._registry.put_together(name, parts))
 
-    def _in_base(self, name: str, positions: Sequence[int], keys: Sequence[pa.Array]) -> pa.Table:
+    def _in_base(
+        self, name: str, positions: Sequence[int], keys: Sequence[pa.Array], columns: Sequence[str]
+    ) -> pa.Table:
         codec, segments = self._registry.codec(name), self._registry[name].base.segments
-        schema = codec.schema
+        schema = pa.schema([codec.schema.field(column) for column in columns])
         if segments is None:
             return schema.empty_table()
         heaps = segments.heaps()
         if heaps is not None:
             names = [f"c{at}" for at in positions]
-            found = [heap.with_keys(names, keys) if names else heap.table() for heap in heaps]
-            return pa.concat_tables([schema.empty_table(), *found])
-        frame = segments.frame
+            return pa.concat_tables([schema.empty_table(), *(_found(heap, names, keys, columns) for heap in heaps)])
+        frame = segments.frame.select(*columns)
         if positions:
             wanted = arrow_frame(self._spark, pa.table(list(keys), [f"k{at}" for at in range(len(keys))]))
             matches = []
@@ -67,3 +75,7 @@ class ColumnLookup:
         if self.touched > self._paging.touched:
             raise TooLargeError
         return found
+
+
+def _found(heap: Heap, names: Sequence[str], keys: Sequence[pa.Array], columns: Sequence[str]) -> pa.Table:
+    return heap.with_keys(names, keys, columns) if names else heap.table().select(columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +19,13 @@ from whence.model.schema import Relation
 Find = Callable[[Sequence[int], Sequence[pa.Array]], pa.Table]
 
 
-def encoded_table(encodings: Sequence[Encoding], table: pa.Table) -> Array:
-    """The first columns of a table as kernels take them."""
-    columns = [each.from_arrow(one_chunk(table.column(at))) for at, each in enumerate(encodings)]
+def encoded_table(encodings: Sequence[Encoding], table: pa.Table, used: Collection[int] | None = None) -> Array:
+    """The columns `c0`, `c1`, ... of a table as kernels take them, with zeros in those that are not used, if any."""
+    unused: Array = np.zeros(table.num_rows, INTEGER)
+    columns = [
+        each.from_arrow(one_chunk(table.column(f"c{at}"))) if used is None or at in used else unused
+        for at, each in enumerate(encodings)
+    ]
     return as_words(columns, table.num_rows)
 
 
@@ -65,14 +69,24 @@ class PagedTable(ColumnTable):
     """Rows are looked up in the state before they are probed, each key once.
 
     In the table of a set that others read, a row is there or not; that of the view itself has the number of its
-    derivations, so that it is known which of them come to be there.
+    derivations, so that it is known which of them come to be there. Where not all columns are `used`, rows that differ
+    in others are one row, as often as they are there together.
     """
 
-    def __init__(self, relation: Relation, encodings: Encodings, find: Find, *, is_own: bool = False) -> None:
+    def __init__(
+        self,
+        relation: Relation,
+        encodings: Encodings,
+        find: Find,
+        *,
+        is_own: bool = False,
+        used: Collection[int] | None = None,
+    ) -> None:
         identity = key_positions(relation) or None
         super().__init__(encodings.of_relation(relation), is_set=relation.distinct, identity=identity)
         self._find = find
         self._is_own = is_own
+        self.used = used
         self._asked: dict[tuple[int, ...], NewKeys] = {}
         self._is_whole = False
 
@@ -134,7 +148,7 @@ class PagedTable(ColumnTable):
         counts = (
             one_chunk(found.column("n")).to_numpy() if "n" in found.column_names else np.ones(found.num_rows, INTEGER)
         )
-        rows = self.enter(encoded_table(self.encodings, found))
+        rows = self.enter(encoded_table(self.encodings, found, self.used))
         totals = added_up(rows, counts)
         if self.is_set and not self._is_own:
             totals = (totals > 0).astype(INTEGER)

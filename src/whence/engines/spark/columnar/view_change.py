@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,10 +21,13 @@ from whence.engines.spark.frames import DriverDelta
 from whence.engines.spark.payloads import FoldColumns
 from whence.incremental.columnar.pipeline import VectorPlan, VectorTerms
 from whence.incremental.columnar.views import ColumnTally, ColumnView, head_terms
+from whence.incremental.keyed import key_positions
 from whence.incremental.plan import Plan, relation_of
 from whence.incremental.planner import make_delta_plan
 from whence.model.program import Functions
+from whence.model.rules import Atom, Negation, Rule
 from whence.model.schema import Relation
+from whence.model.terms import Wildcard
 from whence.model.updates import Delta
 from whence.planning.statistics import Statistics, is_outdated
 
@@ -61,7 +64,10 @@ class ColumnRules:
         functions: Functions,
         statistics: Statistics,
         grouped: GroupStates | None,
+        derived: Collection[str],
     ) -> None:
+        """`derived` are relations with rules."""
+        self._derived = derived
         self._relation = relation
         self._rules = rules
         self._functions = functions
@@ -74,7 +80,7 @@ class ColumnRules:
         encodings = Encodings()
         relations = {name: each for rule in self._rules for name, each in rule.relations.items()}
         reads = {name for rule in self._rules for each in rule.rule.body if (name := relation_of(each))}
-        tables = {name: PagedTable(relations[name], encodings, partial(lookup.find, name)) for name in reads}
+        tables = {name: self._table(relations[name], encodings, lookup) for name in reads}
         deltas = {}
         for name, delta in inputs.items():
             words, weights = _encoded(delta, tables[name])
@@ -84,6 +90,10 @@ class ColumnRules:
         for number, rule in enumerate(self._rules):
             self._run(number, rule, deltas, tables, view, encodings)
         return self._outcome(view)
+
+    def _table(self, relation: Relation, encodings: Encodings, lookup: ColumnLookup) -> PagedTable:
+        used = used_columns(relation, [rule.rule for rule in self._rules], is_derived=relation.name in self._derived)
+        return PagedTable(relation, encodings, partial(lookup.find, relation.name, used=used), used=used)
 
     def _view(self, encodings: Encodings, lookup: ColumnLookup) -> ColumnView:
         name = self._relation.name
@@ -137,10 +147,31 @@ class ColumnRules:
         return ColumnOutcome(seen, _counted_table(view.table.change()))
 
 
+def used_columns(relation: Relation, rules: Iterable[Rule], *, is_derived: bool) -> frozenset[int] | None:
+    """The columns of a relation that rules read, and those that tell the rows of a set apart; None for all columns.
+
+    Of a bag, rows that are the same in what is read count together, which is no matter unless one is asked whether it
+    is there at all. The key of a relation with rules is not checked.
+    """
+    used = set(key_positions(relation))
+    if relation.distinct and (is_derived or not used):
+        return None
+    for literal in (literal for rule in rules for literal in rule.body):
+        match literal:
+            case Negation(atom=atom) if atom.relation == relation.name and not relation.distinct:
+                return None
+            case (Atom() as atom) | Negation(atom=atom) if atom.relation == relation.name:
+                used |= {at for at, term in enumerate(atom.terms) if not isinstance(term, Wildcard)}
+    return frozenset(used) if len(used) < relation.arity else None
+
+
 def _encoded(delta: Delta, table: PagedTable) -> tuple[Array, Array]:
     if isinstance(delta, DriverDelta):
-        return encoded_table(table.encodings, delta.table), one_chunk(delta.table.column("n")).to_numpy()
-    return encoded_rows(table.encodings, list(delta)), np.array([*delta.values()], np.int64)
+        return encoded_table(table.encodings, delta.table, table.used), one_chunk(delta.table.column("n")).to_numpy()
+    words = encoded_rows(table.encodings, list(delta))
+    if table.used is not None:
+        words[[at for at in range(table.width) if at not in table.used]] = 0
+    return words, np.array([*delta.values()], np.int64)
 
 
 def _counted_table(delta: ColumnDelta) -> pa.Table:

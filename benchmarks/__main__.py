@@ -38,6 +38,7 @@ BENCHMARKS = (
     "spark_batches",
     "spark_reads",
     "spark_memory",
+    "spark_adapting",
     "documents_spark",
     "stream_killing",
 )

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from whence.engines.spark.decoded_segment import Reachable
-from whence.model.schema import Column
+from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.registry import COUNTS
+from whence.model.schema import Column, Relation
 from whence.storage.files.manifest import Segment
 from whence.storage.files.segments import SEGMENTS, columns_of_arrow, columns_of_frame
 from whence.storage.files.store import Storage
@@ -53,7 +55,14 @@ class StorageHome:
         segment, directory = self.segment(frame), self._storage.files.directory
         if directory is None or segment.bytes > most:
             return None
-        return Reachable(sorted((directory / segment.path).glob("*.parquet")), directory / SEGMENTS)
+        return Reachable(sorted((directory / segment.path).glob("*.parquet")), directory / SEGMENTS, segment.in_files)
+
+    def projected(self, frame: DataFrame, relation: Relation, positions: Sequence[int], *, repeats: bool) -> DataFrame:
+        segment = self.segment(frame).projected(positions, repeats=repeats)
+        return self.read(segment, Codec(relation, CountPayload(), COUNTS).columns)
+
+    def repeats(self, frame: DataFrame) -> bool:
+        return self.segment(frame).repeats
 
     def segment(self, frame: DataFrame) -> Segment:
         return self._segments[id(frame)][1]

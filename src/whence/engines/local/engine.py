@@ -19,8 +19,6 @@ from whence.engines.local.planned_views import (
     PlannedView,
     RefoldedView,
     States,
-    is_change,
-    planned_steps,
     rows_changed,
     take_over,
 )
@@ -47,7 +45,8 @@ from whence.model.program import Functions, Program
 from whence.model.schema import has_same_values
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
-from whence.rewriting.adaptation import Adaptation, Refolded
+from whence.rewriting.adaptation import Adaptation, Refolded, is_change, planned_steps
+from whence.rewriting.costs import PlanCosts
 
 if TYPE_CHECKING:
     from whence.engines.local.columns import Columns
@@ -320,6 +319,9 @@ class LocalEngine:
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(foresight=self, evidence=self, keys=self, plans=self, statistics=self, adaptation=self)
+
+    def plan_costs(self) -> type[PlanCosts]:
+        return PlanCosts
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)

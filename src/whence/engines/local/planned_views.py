@@ -186,14 +186,3 @@ def rows_changed(relation: str, before: Maintainer, after: Maintainer) -> Delta:
         if isinstance(old, ColumnStore) and isinstance(new, ColumnStore) and old.encodings == new.encodings:
             return difference(old.table, new.table)
     return delta_between(before.counts(relation), after.counts(relation))
-
-
-def planned_steps(adaptation: Adaptation | None) -> dict[tuple[str, ...], Derived | Refolded]:
-    """Of views that are computed while changes go through the others, by the relations of their components."""
-    steps = () if adaptation is None else adaptation.steps
-    return {step.component.relations: step for step in steps if isinstance(step, Derived | Refolded)}
-
-
-def is_change(step: Derived | Refolded) -> bool:
-    """Whether its view has the columns that it had, so that it changes."""
-    return isinstance(step, Refolded) or step.is_change

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, reduce
 
 import pyarrow as pa
 import pyspark.sql.functions as F
@@ -114,6 +114,23 @@ class FrameDelta(CountedDelta):
     def _rows(self) -> dict[Row, int]:
         table = self.frame.toArrow()
         return dict(zip(rows_from_arrow(table, self.relation), table.column("n").to_pylist(), strict=True))
+
+
+class StoredDelta(FrameDelta):
+    """All rows of a bag from nothing, as they lie in kept frames, where one can be several times, and over them."""
+
+    def __init__(
+        self, relation: Relation, frame: DataFrame, rows: int, stored: Sequence[DataFrame], overlay: Mapping[Row, int]
+    ) -> None:
+        super().__init__(relation, frame, rows)
+        self.stored = stored
+        self.overlay = overlay
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        together = reduce(DataFrame.unionAll, [frame.select("n") for frame in self.stored])
+        (sums,) = together.agg(F.sum("n")).collect()
+        return sums[0] + sum(self.overlay.values()), 0
 
 
 class DriverDelta(FrameDelta):

@@ -63,6 +63,17 @@ def derive(
     return DerivedView(_tallied(relations[name], rules, found))
 
 
+def tally(
+    relation: Relation,
+    rules: Sequence[TypedRule],
+    functions: Functions,
+    frames: Mapping[str, DataFrame],
+    start: JoinStart = ANYWHERE,
+) -> DataFrame:
+    """What rules without aggregates give, signs and all: c0, c1, ... and `n`, each row once."""
+    return _tallied(relation, rules, [_bindings(typed, functions, frames, start) for typed in rules])
+
+
 def _bindings(typed: TypedRule, functions: Functions, frames: Mapping[str, DataFrame], start: JoinStart) -> Bindings:
     atoms: dict[int, DataFrame] = {}
     negations: dict[int, DataFrame] = {}

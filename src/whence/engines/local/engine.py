@@ -40,6 +40,7 @@ from whence.engines.program_difference import difference
 from whence.errors import WhenceError
 from whence.incremental.evaluate import Borrowed, evaluate
 from whence.incremental.keyed import Key
+from whence.incremental.maintainer import KeepsStore
 from whence.incremental.store import Store, table_store
 from whence.model.program import Functions, Program
 from whence.model.schema import has_same_values
@@ -112,6 +113,8 @@ class LocalEngine:
         change = difference(self._analysis, self._functions, analysis, functions)
         if adaptation is not None:
             change = change.going_on(adaptation.kept)
+        # What is folded again has its old rows, beside its change, until all have seen both.
+        refolded = {names[0] for names, step in planned_for.items() if isinstance(step, Refolded)}
         # Views that change, and whose rows others go on reading where they are.
         taken_over = {name for names, step in planned_for.items() for name in names if is_change(step)}
         stores, choices = dict(self._stores), dict(self._choices)
@@ -131,13 +134,17 @@ class LocalEngine:
             for name in component.reads:
                 if name not in stores:
                     is_kept = name in taken_over or not any(name in new for new in fresh)
-                    stores[name] = store_of_view(name, of_relation[name].maintainer, is_kept=is_kept)
+                    maintainer = of_relation[name].maintainer
+                    if name in refolded and not isinstance(maintainer, KeepsStore):
+                        # The new one has no rows yet, and readers are told of the difference only.
+                        maintainer = self._of_relation[name].maintainer
+                    stores[name] = store_of_view(name, maintainer, is_kept=is_kept)
             below = {name: stores[name] for name in component.reads}
             parts = (component, analysis.relations, functions, below, self._limits)
             compiled = {name for relations in forests for name in relations}
             choice = choose(self._maintenance, *parts, compiled, self._strategies, columns)
             if not taken_over.isdisjoint(names):
-                take_over(choice.maintainer, self._of_relation[names[0]].maintainer)
+                take_over(choice.maintainer, self._of_relation[names[0]].maintainer, planned_for[names])
             choices[names] = choice
             of_relation.update(dict.fromkeys(names, choice))
             if isinstance(choice.maintainer, ProofForest):
@@ -155,8 +162,6 @@ class LocalEngine:
         if adaptation is None:
             deltas, works, touched = self._run(kept, update)
         else:
-            # What is folded again has its old rows, beside its change, until all have seen both.
-            refolded = {names[0] for names, step in planned_for.items() if isinstance(step, Refolded)}
             holding = {**of_relation, **{name: self._of_relation[name] for name in refolded}}
             contents = States(
                 self._holders(self._stores, self._of_relation, self._columns),
@@ -166,7 +171,7 @@ class LocalEngine:
             for names, step in planned_for.items():
                 maintainer = choices[names].maintainer
                 if isinstance(step, Refolded):
-                    planned[names] = RefoldedView(maintainer, step)
+                    planned[names] = RefoldedView(maintainer, self._of_relation[names[0]].maintainer, step)
                 else:
                     planned[names] = PlannedView(maintainer, step, adaptation, functions, contents)
             going_on = Propagation().extended(

@@ -51,6 +51,9 @@ class StorageHome:
             return 1
         return None if segment.counts is None else segment.counts[0]
 
+    def counts(self, frame: DataFrame) -> tuple[int, int] | None:
+        return self.segment(frame).counts
+
     def reachable(self, frame: DataFrame, most: int) -> Reachable | None:
         segment, directory = self.segment(frame), self._storage.files.directory
         if directory is None or segment.bytes > most:

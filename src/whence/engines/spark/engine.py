@@ -36,6 +36,7 @@ from whence.engines.spark.registry import (
     FrameHome,
     Registry,
     RegistryStatistics,
+    Renewed,
     StateChange,
     Stored,
     readable,
@@ -142,6 +143,10 @@ class SparkEngine:
         former, self.registry = self.registry, registry
         old, self._analysis = self._analysis, analysis
         self._functions, self._plans = functions, plans
+        for name in registry.names():
+            if name in former and registry[name] is not former[name]:
+                # What storage has under this name is not even a part of it.
+                self.unwritten[name] = [Renewed((), {})]
         self._settle({**effects.states, **built.states})
         announced = {**effects.seen, **built.seen}
         others = [names[0] for names, step in planned.items() if not is_change(step)]

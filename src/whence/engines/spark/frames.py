@@ -133,6 +133,14 @@ class StoredDelta(FrameDelta):
         return sums[0] + sum(self.overlay.values()), 0
 
 
+class SingleRows(StoredDelta):
+    """The same where every row of the frames is there once, so that it is known how many there are."""
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        return self.rows - len(self.overlay) + sum(self.overlay.values()), 0
+
+
 class DriverDelta(FrameDelta):
     """A change of many rows that is in this process as columns, and on storage as a kept frame.
 

@@ -19,7 +19,16 @@ from whence.analysis.typed_rules import typed_rule
 from whence.engines.spark.bodies import JoinStart
 from whence.engines.spark.components import Cluster, Effects, in_columns, small_delta
 from whence.engines.spark.errors import evaluation_errors
-from whence.engines.spark.frames import DriverDelta, FrameDelta, StoredDelta, as_seen, delta_frame, difference, summed
+from whence.engines.spark.frames import (
+    DriverDelta,
+    FrameDelta,
+    SingleRows,
+    StoredDelta,
+    as_seen,
+    delta_frame,
+    difference,
+    summed,
+)
 from whence.engines.spark.registry import Appended, ChangedState, Registry, Renewed, StateChange
 from whence.engines.spark.state import CountedRows
 from whence.engines.spark.types import arrow_frame, column_names
@@ -194,12 +203,12 @@ class PlannedView:
             return small_delta(home, paging, relation, difference(relation, before, as_seen(together, relation)))
         if rows <= paging.delta:
             return small_delta(home, paging, relation, as_seen(together, relation))
-        if len(state.frames) == 1 and not state.overlay and not home.repeats(state.frames[0]):
-            return FrameDelta(relation, as_seen(together, relation), rows, together)
-        least = [*map(home.least_count, state.frames), *state.overlay.values()]
-        if not relation.distinct and all(count is not None and count > 0 for count in least):
-            return StoredDelta(relation, together, rows, state.frames, state.overlay)
-        return FrameDelta(relation, as_seen(together, relation), rows)
+        bounds = [home.counts(frame) for frame in state.frames] + [(count, count) for count in state.overlay.values()]
+        if not relation.distinct and all(each is not None and each[0] > 0 for each in bounds):
+            is_single = all(home.counts(frame) == (1, 1) for frame in state.frames)
+            return (SingleRows if is_single else StoredDelta)(relation, together, rows, state.frames, state.overlay)
+        is_alone = len(state.frames) == 1 and not state.overlay and not home.repeats(state.frames[0])
+        return FrameDelta(relation, as_seen(together, relation), rows, together if is_alone else None)
 
     def _added_up(self, state: Renewed) -> DataFrame:
         spark, home = self._cluster.spark, self._cluster.home

@@ -50,6 +50,9 @@ class FrameHome(Protocol):
     def least_count(self, frame: DataFrame) -> int | None:
         """The least number in the column `n` of a kept frame, if that is known."""
 
+    def counts(self, frame: DataFrame) -> tuple[int, int] | None:
+        """The least and the greatest number in the column `n` of a kept frame, if they are known."""
+
     def projected(self, frame: DataFrame, relation: Relation, positions: Sequence[int], *, repeats: bool) -> DataFrame:
         """A kept frame of rows and counts of a relation that are some columns of another's. Nothing is written."""
 

@@ -123,8 +123,6 @@ def read_segments(
     spark: SparkSession, files: Files, segments: Sequence[Segment], columns: tuple[Column, ...]
 ) -> DataFrame:
     """One frame over several segments."""
-    from pyspark.sql import functions
-
     frames = []
     for chosen, alike in groupby(sorted(segments, key=_chosen), _chosen):
         several = list(alike)
@@ -133,8 +131,7 @@ def read_segments(
         reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
         frame = reader.parquet(*[files.uri(segment.path) for segment in several])
         if chosen:
-            named = [(several[0].in_files(column.name), column.name) for column in columns]
-            frame = frame.select([functions.col(name).alias(alias) for name, alias in named])
+            frame = frame.selectExpr(*[f"{several[0].in_files(column.name)} AS {column.name}" for column in columns])
         frames.append(frame)
     return reduce(lambda some, more: some.unionByName(more), frames)
 

@@ -125,7 +125,7 @@ def test_columns_are_taken_as_they_are_stored(spark: SparkSession, tmp_path: Pat
         assert {row: count for row, count in net.items() if count} == after
 
 
-def _changed(query: str, more: list[Row]) -> Counter[Row]:
+def _changed(query: str, more: Sequence[Row]) -> Counter[Row]:
     with whence.connect(maintenance="recompute") as twin:
         twin.execute(TABLES)
         twin.insert("r", [*ROWS[:1], *ROWS[5:], *more])
@@ -161,6 +161,14 @@ def test_a_set_tells_what_came_to_be_there(db: SparkDatabase) -> None:
     assert rows(db, "v") == expected("SELECT c, a FROM r UNION SELECT c, a FROM more")
     commit, _ = redefined(db, "SELECT c FROM r UNION SELECT c FROM more")
     assert rows(db, "v") == fed(db, "v", commit.version) == expected("SELECT c FROM r UNION SELECT c FROM more")
+
+
+def test_values_of_another_type_are_converted(db: SparkDatabase) -> None:
+    db.execute("CREATE VIEW v AS SELECT a, c FROM r")
+    query = "SELECT a FROM r UNION ALL SELECT CAST(c AS BIGINT) + 1 FROM more"
+    redefined(db, query)
+    assert rows(db, "v") == expected(query)
+    assert db.df("v").dtypes == [("a", "bigint")]
 
 
 def test_the_old_definition_stands_when_a_commit_fails(spark: SparkSession, db: SparkDatabase, tmp_path: Path) -> None:

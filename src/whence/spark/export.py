@@ -116,7 +116,7 @@ class Export:
                     hint="export it to another directory",
                 )
             parts = self._storage.feed(self._relation.name, self.version)
-            tables: dict[int, list[pa.Table]] = {}
+            tables: dict[Version, list[pa.Table]] = {}
             for part in parts:
                 tables.setdefault(part.version, []).append(self._table(part))
         for version, found in tables.items():

@@ -84,7 +84,7 @@ class PlanContents:
         return None
 
     def is_projectable(self, rule: Rule, relations: Mapping[str, Relation]) -> bool:
-        """Whether a rule takes columns of stored counts, and nothing else: each of their rows gives one row."""
+        """Whether a rule takes columns of stored counts as they are, and nothing else."""
         if rule.sign != 1 or len(rule.body) != 1 or not isinstance(rule.body[0], Atom):
             return False
         atom, name = rule.body[0], states.relation_of(rule.body[0].relation)
@@ -98,7 +98,10 @@ class PlanContents:
         is_counted = not is_set or (is_sum(former) and is_readable_as_sum(former, relations))
         bound = [term.name for term in atom.terms if isinstance(term, Variable)]
         is_open = all(isinstance(term, Variable | Wildcard) for term in atom.terms) and len({*bound}) == len(bound)
-        return is_counted and is_open and all(isinstance(term, Variable) for term in rule.head.terms)
+        if not is_counted or not is_open or not all(isinstance(term, Variable) for term in rule.head.terms):
+            return False
+        stored = [relations[atom.relation].columns[atom.terms.index(term)].type for term in rule.head.terms]
+        return stored == [column.type for column in relations[rule.head.relation].columns]
 
 
 class PlannedView:

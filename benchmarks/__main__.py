@@ -39,6 +39,7 @@ BENCHMARKS = (
     "spark_batches",
     "spark_reads",
     "spark_memory",
+    "spark_adapting",
     "documents_spark",
     "stream_killing",
 )

@@ -1,17 +1,16 @@
 """Random programs, random edits of several of their views at once, and random rows that change with them.
 
-After every step all relations must be what they are in a new database on the reference engine, which reads the same
-texts and gets the same rows, counts included, and go on to be that when rows change afterwards: then what is kept
-beside the rows was right, too.
+After every step all relations must be what they are in a new database on the reference engine, which gets the same
+definitions and the same rows, counts included, and go on to be that when rows change afterwards: then what is kept
+beside the rows was right, too. Now and then that database reads all texts again, so that definitions are right as well.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from random import Random
-from typing import Any
 from unittest.mock import patch
 
 from whence.database.database import Database
@@ -19,14 +18,18 @@ from whence.engines.local import engine as local
 from whence.engines.reference.engine import ReferenceEngine
 from whence.errors import UnknownNameError, WhenceError
 from whence.model.types import Row
+from whence.model.updates import Commit, Delta, Update, totals
 from whence.rewriting.adaptation import Adaptation, Derived
 from whence.rewriting.costs import PlanCosts
 from whence.rewriting.search import SearchLimits
 from whence.rewriting.signed_union import SignedUnion
+from whence.session.definitions import Definitions
 from whence.session.session import Session
 
 TABLES = {"r": ["a", "b"], "s": ["b", "c"], "t": ["a", "c"]}
 VALUES = (1, 2, 3, 4, None)
+# Of a union; the search for a plan is about as long as that of four rules.
+MOST_PARTS = 3
 
 
 class Program:
@@ -118,7 +121,7 @@ class Program:
             parts = [self.grouping(parts[0].partition(" FROM ")[2].split()[0])]
         elif choice < 0.25 or is_grouped:
             kind, parts, self.columns[name] = self.parts(level)
-        elif choice < 0.55:
+        elif choice < 0.55 and len(parts) < MOST_PARTS:
             parts = [*parts, self.select(level, width)]
         elif choice < 0.75 and len(parts) > 1:
             parts = random.sample(parts, len(parts) - 1)
@@ -147,35 +150,35 @@ def _without_last(part: str) -> str:
 
 
 class Oracle:
-    """The rows of tables as the test has changed them, and a database that knows nothing of other definitions."""
+    """The rows of tables as the test has changed them, and what follows from them on the reference engine."""
 
     def __init__(self, program: Program) -> None:
         self._program = program
         self.rows: dict[str, Counter[Row]] = {table: Counter() for table in TABLES}
-        self.renew()
 
-    def renew(self) -> None:
-        """The program is another one."""
-        self._session = Session(ReferenceEngine())
-        self._db = Database(self._session)
-        for statement in self._program.tables():
-            self._db.execute(statement)
-        for table, rows in self.rows.items():
-            self._db.insert(table, list(rows.elements()))
-        for name in sorted(self._program.views, key=lambda each: self._program.levels[each]):
-            self._db.execute(self._program.text(name))
-
-    def change(self, changed: Iterable[tuple[str, str, list[Row]]], *, is_known: bool = True) -> None:
-        """Rows come and go, in the database as well if it `is_known` to be the right one."""
+    def change(self, changed: Iterable[tuple[str, str, list[Row]]]) -> None:
+        """Rows come and go."""
         for table, kind, rows in changed:
             (self.rows[table].update if kind == "insert" else self.rows[table].subtract)(rows)
-            if is_known:
-                getattr(self._db, kind)(table, rows)
 
-    def check(self, session: Session) -> None:
+    def _definitions(self) -> Definitions:
+        """As a new database reads them from the texts."""
+        session = Session(ReferenceEngine())
+        db = Database(session)
+        for statement in self._program.tables():
+            db.execute(statement)
+        for name in sorted(self._program.views, key=lambda each: self._program.levels[each]):
+            db.execute(self._program.text(name))
+        return session.definitions
+
+    def check(self, session: Session, *, reads_texts: bool) -> None:
+        definitions = self._definitions() if reads_texts else session.definitions
+        engine = ReferenceEngine()
+        rows = {table: {row: count for row, count in held.items() if count} for table, held in self.rows.items()}
+        engine.define(definitions.analysis, {}, Update(rows))
         for name in (*TABLES, *self._program.views):
             found = {row: count for row, count in session.engine.counts(name).items() if count}
-            assert found == dict(self._session.engine.counts(name)), name
+            assert found == dict(engine.counts(name)), name
 
 
 def _kinds(plan: Adaptation | None) -> Iterator[str]:
@@ -210,21 +213,31 @@ def changes(program: Program, oracle: Oracle) -> list[tuple[str, str, list[Row]]
 
 
 def run(seed: int, steps: int, *, in_columns: bool, views: int = 4, rows: int = 8) -> Counter[str]:
-    """So many steps from one program. Answers what was done, and how often."""
+    """So many steps from one program on the local engine. Answers what was done, and how often."""
+    with patch.object(local, "ROWS_IN_COLUMNS", 0 if in_columns else local.ROWS_IN_COLUMNS):
+        session = Session(local.LocalEngine())
+    return run_in(Database(session), session, seed, steps, views=views, rows=rows)
+
+
+def run_in(
+    db: Database, session: Session, seed: int, steps: int, *, views: int = 4, rows: int = 8, once: bool = False
+) -> Counter[str]:
+    """The same in a new database, of which this is the session. Where a look at a relation is a job, a step is checked
+    `once`, when rows have changed after definitions.
+    """
     random = Random(seed)
     if seed % 4 < 3:
         # Costs that say nothing, so that any plan may be the cheapest: all of them mean the same.
         known: dict[SignedUnion, float] = {}
         with patch.object(PlanCosts, "of", lambda _, plan, __=None: known.setdefault(plan, random.random())):
-            return _run(random, steps, in_columns=in_columns, views=views, rows=rows)
-    return _run(random, steps, in_columns=in_columns, views=views, rows=rows)
+            return _run(db, session, random, steps, views=views, rows=rows, once=once)
+    return _run(db, session, random, steps, views=views, rows=rows, once=once)
 
 
-def _run(random: Random, steps: int, *, in_columns: bool, views: int, rows: int) -> Counter[str]:
+def _run(
+    db: Database, session: Session, random: Random, steps: int, *, views: int, rows: int, once: bool
+) -> Counter[str]:
     program = Program(random)
-    with patch.object(local, "ROWS_IN_COLUMNS", 0 if in_columns else local.ROWS_IN_COLUMNS):
-        session = Session(local.LocalEngine())
-    db = Database(session)
     session.keeps_derivations = random.random() < 0.25
     for statement in program.tables():
         db.execute(statement)
@@ -236,52 +249,56 @@ def _run(random: Random, steps: int, *, in_columns: bool, views: int, rows: int)
         oracle.change([(table, "insert", made)])
     for _ in range(views):
         db.execute(program.text(program.add_view()))
-    oracle.renew()
-    oracle.check(session)
+    if not once:
+        oracle.check(session, reads_texts=True)
     done: Counter[str] = Counter()
-    planner = session.planner
-    plan = planner.plan
-
-    def kept_plan(*arguments: Any) -> Adaptation | None:
-        planned.append(plan(*arguments))
-        return planned[-1]
-
-    planned: list[Adaptation | None] = [None]
-    vars(planner)["plan"] = kept_plan
-    planner.limits = SearchLimits(least_seconds=0.003)
+    session.planner.limits = SearchLimits(least_seconds=0.003)
     for _ in range(steps):
-        saved = dict(program.views), dict(program.columns), dict(program.levels)
-        chosen = random.sample(list(program.views), random.choice((1, 1, 2, 3)))
-        changed = changes(program, oracle) if random.random() < 0.6 else []
-        try:
-            with db.redefine() as change:
-                for name in sorted(chosen, key=lambda each: program.levels[each]):
-                    program.edit(name)
-                    change.execute(program.text(name))
-                for table, kind, each in changed:
-                    getattr(change, kind)(table, each)
-                foreseen = change.preview(rows=True).rows if random.random() < 0.2 else None
-            assert change.commit is not None
-            done.update(_kinds(planned[-1]))
-            if foreseen is not None:
-                came = {name: sum(n for n in delta.values() if n > 0) for name, delta in foreseen.items()}
-                assert {name: n for name, n in came.items() if n} == dict(change.commit.inserted)
-            done["steps"] += 1
-            oracle.change(changed, is_known=False)
-            oracle.renew()
-        except WhenceError as error:
-            # What the others do not understand any more.
-            if "in use by" not in str(error) and not isinstance(error, UnknownNameError):
-                raise
-            program.views, program.columns, program.levels = saved
-        oracle.check(session)
-        changed = changes(program, oracle)
-        with db.batch() as batch:
-            for table, kind, each in changed:
-                getattr(batch, kind)(table, each)
-        oracle.change(changed)
-        oracle.check(session)
+        _step(db, session, program, oracle, done, once=once)
+    oracle.check(session, reads_texts=True)
     return done
+
+
+def _step(db: Database, session: Session, program: Program, oracle: Oracle, done: Counter[str], *, once: bool) -> None:
+    """Other definitions, and then other rows."""
+    random = program.random
+    saved = dict(program.views), dict(program.columns), dict(program.levels)
+    chosen = random.sample(list(program.views), random.choice((1, 1, 2, 3)))
+    changed = changes(program, oracle) if random.random() < 0.6 else []
+    try:
+        with db.redefine() as change:
+            for name in sorted(chosen, key=lambda each: program.levels[each]):
+                program.edit(name)
+                change.execute(program.text(name))
+            for table, kind, each in changed:
+                getattr(change, kind)(table, each)
+            foreseen = change.preview(rows=True).rows if random.random() < 0.2 else None
+        done.update(_kinds(change.plan))
+        done["steps"] += 1
+        oracle.change(changed)
+        if foreseen is not None:
+            _check_preview(change.commit, foreseen)
+    except WhenceError as error:
+        # What the others do not understand any more.
+        if "in use by" not in str(error) and not isinstance(error, UnknownNameError):
+            raise
+        program.views, program.columns, program.levels = saved
+    if not once:
+        oracle.check(session, reads_texts=random.random() < 0.05)
+    changed = changes(program, oracle)
+    with db.batch() as batch:
+        for table, kind, each in changed:
+            getattr(batch, kind)(table, each)
+    oracle.change(changed)
+    oracle.check(session, reads_texts=False)
+
+
+def _check_preview(commit: Commit | None, foreseen: Mapping[str, Delta]) -> None:
+    """The rows that came and went are those that were to."""
+    assert commit is not None
+    sums = {name: totals(delta) for name, delta in foreseen.items()}
+    assert {name: came for name, (came, _) in sums.items() if came} == dict(commit.inserted)
+    assert {name: went for name, (_, went) in sums.items() if went} == dict(commit.deleted)
 
 
 def main() -> None:
@@ -289,7 +306,7 @@ def main() -> None:
     total: Counter[str] = Counter()
     for seed in range(first, last):
         try:
-            total += run(seed, 5, in_columns=seed % 2 == 1)
+            total += run(seed, 20, in_columns=seed % 2 == 1)
         except Exception as error:
             error.add_note(f"seed {seed}")
             raise

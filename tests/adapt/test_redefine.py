@@ -280,6 +280,16 @@ def test_views_above_an_aggregate_go_on_when_it_changes(db: Database) -> None:
     assert db.rows("many") == {(1,)}
 
 
+def test_who_begins_to_read_an_aggregate_that_changes_has_all_its_rows(db: Database) -> None:
+    """Also those that are the same as before, which a join finds when something else changes."""
+    with db.redefine() as change:
+        change.execute("CREATE OR REPLACE VIEW n AS SELECT b, count(*) AS many FROM v WHERE b > 1 GROUP BY b")
+        change.execute("CREATE OR REPLACE VIEW w AS SELECT n.many, r.b FROM n JOIN r ON n.b = r.b WHERE r.a < 0")
+    assert db.rows("n") == {(2, 5), (3, 5)}
+    db.insert("r", [(-1, 2)])
+    assert db.rows("w") == {(5, 2)}
+
+
 def test_a_large_aggregate_changes_by_what_differs() -> None:
     db = whence.connect()
     db.execute("CREATE TABLE r(a INT NOT NULL, b INT NOT NULL)")

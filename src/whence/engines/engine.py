@@ -21,6 +21,7 @@ from whence.model.types import Row, Value
 from whence.model.updates import Delta, Update
 from whence.planning.statistics import Statistics
 from whence.rewriting.adaptation import Adaptation
+from whence.rewriting.costs import PlanCosts
 
 
 class Engine(Protocol):
@@ -240,6 +241,9 @@ class MaintenancePlans(KeepsStatistics, Protocol):
 
 class Adapts(KeepsStatistics, Protocol):
     """Old contents of views that can be used for new definitions."""
+
+    def plan_costs(self) -> type[PlanCosts] | None:
+        """What tells how much a plan costs here; None where to rebuild takes less than any."""
 
     def adapt(
         self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation

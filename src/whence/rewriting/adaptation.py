@@ -18,7 +18,6 @@ from whence.analysis.components import Component
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation, has_same_values, relation_named
 from whence.model.terms import Variable
-from whence.planning.join_order import Lookup, as_read
 from whence.planning.statistics import Statistics
 from whence.rewriting import states
 from whence.rewriting.conjunction import Conjunction, conjunction
@@ -106,6 +105,17 @@ class Adaptation:
         return frozenset(name for step in self.steps if isinstance(step, Kept) for name in step.component.relations)
 
 
+def planned_steps(adaptation: Adaptation | None) -> dict[tuple[str, ...], Derived | Refolded]:
+    """Of views that are computed while changes go through the others, by the relations of their components."""
+    steps = () if adaptation is None else adaptation.steps
+    return {step.component.relations: step for step in steps if isinstance(step, Derived | Refolded)}
+
+
+def is_change(step: Derived | Refolded) -> bool:
+    """Whether its view has the columns that it had, so that it changes."""
+    return isinstance(step, Refolded) or step.is_change
+
+
 @dataclass(frozen=True, slots=True)
 class TableChanges:
     """What comes with new definitions: how many rows of each table change, and of tables that get other columns what
@@ -124,13 +134,13 @@ def adaptation(
     changed_functions: Collection[str] = (),
     limits: SearchLimits = DEFAULT_SEARCH,
     seconds_per_row: float = 0.0,
-    lookup: Lookup = as_read,
+    plan_costs: type[PlanCosts] = PlanCosts,
 ) -> Adaptation:
     """The steps from one program to the other. `seconds_per_row` is what looking at a row takes, for the budget."""
     if any(map(states.is_ambiguous, {**before.relations, **after.relations})):
         rebuilt = (Rebuilt(each, "a relation is called like a state of another") for each in after.components)
         return Adaptation(tuple(each for each in rebuilt if each.component.rules))
-    planning = _Planning(before, after, statistics, tables, limits, seconds_per_row, lookup)
+    planning = _Planning(before, after, statistics, tables, limits, seconds_per_row, plan_costs)
     steps = tuple(
         step for component in after.components if (step := planning.step(component, changed_functions)) is not None
     )
@@ -151,11 +161,11 @@ class _Planning:
         tables: TableChanges,
         limits: SearchLimits,
         seconds_per_row: float,
-        lookup: Lookup,
+        plan_costs: type[PlanCosts],
     ) -> None:
         self._before, self._after = before, after
         self._tables = tables
-        self._limits, self._seconds_per_row, self._lookup = limits, seconds_per_row, lookup
+        self._limits, self._seconds_per_row, self._plan_costs = limits, seconds_per_row, plan_costs
         self._former = {component.relations: component for component in before.components}
         self._outcomes: dict[str, Outcome] = {}
         # States of relations: their columns, how many rows they have, and those that are sets.
@@ -308,7 +318,7 @@ class _Planning:
         kept = self._kept_rows(name) if is_change else None
         there = float(self._statistics.size(name)) if is_change else 0.0
         fresh = {states.after(each) for each, out in self._outcomes.items() if out is Outcome.OTHER}
-        costs = PlanCosts(self.relations, self._statistics, self._lookup, there, fresh)
+        costs = self._plan_costs(self.relations, self._statistics, there, fresh)
         found = self._cheapest(query, is_plain(component), costs, kept)
         rows = sum(costs.join(each).rows for each, _ in found.plan if each is not kept)
         if is_change:

@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from whence.model.rules import Comparison, Condition, Literal
 from whence.model.schema import Relation
 from whence.model.terms import Call, Constant, Term, Variable, Wildcard, variable_names
-from whence.planning.join_order import JoinAtom, JoinCost, Lookup, as_read, join_cost
+from whence.planning.join_order import JoinAtom, JoinCost, join_cost
 from whence.planning.statistics import Statistics
+from whence.rewriting import states
 from whence.rewriting.conjunction import Conjunction
 from whence.rewriting.signed_union import SignedUnion
 
@@ -23,7 +24,6 @@ class PlanCosts:
         self,
         relations: Mapping[str, Relation],
         statistics: Statistics,
-        lookup: Lookup = as_read,
         in_place: float = 0.0,
         fresh: Collection[str] = (),
     ) -> None:
@@ -32,7 +32,6 @@ class PlanCosts:
         """
         self._relations = relations
         self._statistics = statistics
-        self._lookup = lookup
         self._in_place = in_place
         self._fresh = fresh
         self._known: dict[Conjunction, float] = {}
@@ -63,7 +62,30 @@ class PlanCosts:
             )
             for atom in each.atoms
         ]
-        return join_cost(atoms, self._statistics, lookup=self._lookup) if atoms else JoinCost(1.0, 1.0)
+        return join_cost(atoms, self._statistics) if atoms else JoinCost(1.0, 1.0)
+
+
+class ScanCosts(PlanCosts):
+    """Where joins read relations through, and columns of stored rows are taken as they lie there, without a look."""
+
+    def _of(self, each: Conjunction) -> float:
+        cost = self._known.get(each)
+        if cost is None:
+            estimate = self.join(each)
+            read = sum(self._statistics.size(atom.relation) for atom in each.atoms[1:])
+            cost = estimate.looked_at + WRITTEN_ROW * estimate.rows + read
+            cost = self._known[each] = 1.0 if _is_projection(each) else cost
+        return cost
+
+
+def _is_projection(each: Conjunction) -> bool:
+    """Whether it takes columns of what a relation holds before the step, and nothing else."""
+    if len(each.body) != 1 or not each.atoms:
+        return False
+    (atom,) = each.atoms
+    is_old = not states.is_after(atom.relation) and not states.is_change(atom.relation)
+    is_open = all(isinstance(term, Variable) for term in (*atom.terms, *each.head))
+    return is_old and is_open and len(set(atom.terms)) == len(atom.terms)
 
 
 def _given(body: Iterable[Literal]) -> Iterable[str]:

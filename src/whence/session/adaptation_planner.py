@@ -43,6 +43,9 @@ class AdaptationPlanner:
         adapts = self._engine.capabilities.adaptation
         if adapts is None or after is before or _is_extended(before, after):
             return None
+        plan_costs = adapts.plan_costs()
+        if plan_costs is None:
+            return None
         functions = {**before.functions, **after.functions}
         changed = {name for name in functions if before.functions.get(name) != after.functions.get(name)}
         tables = TableChanges(
@@ -57,6 +60,7 @@ class AdaptationPlanner:
             changed,
             limits or self.limits,
             self.seconds_per_row,
+            plan_costs,
         )
 
     def learn(self, plan: Adaptation, seconds: float) -> None:

@@ -108,18 +108,20 @@ class Export:
     def _write_new(self) -> None:
         with self._reading() as session:
             newest = session.version
-            found = session.definitions.find(self._relation.name)
-            if found is None or found.columns != self._relation.columns:
+            relation = session.definitions.find(self._relation.name)
+            if relation is None or relation.columns != self._relation.columns:
                 self.active = False
                 raise StateError(
                     f"{self._relation.name!r} has gone, or has other columns now",
                     hint="export it to another directory",
                 )
             parts = self._storage.feed(self._relation.name, self.version)
-            tables = [(part.version, self._table(part)) for part in parts]
-        for version, table in tables:
+            tables: dict[Version, list[pa.Table]] = {}
+            for part in parts:
+                tables.setdefault(part.version, []).append(self._table(part))
+        for version, found in tables.items():
             # One that is there is the same.
-            self._files.create(f"{version:020}.{self._form}", self._encoded(table))
+            self._files.create(f"{version:020}.{self._form}", self._encoded(pa.concat_tables(found)))
             self.version = version
         self._seen = newest
 

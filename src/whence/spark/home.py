@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,11 @@ from pyspark.sql import DataFrame
 
 from whence.engines.spark.decoded_segment import ParquetSource, Points, Reachable
 from whence.engines.spark.pages import Paging
-from whence.engines.spark.payloads import Codec
+from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.registry import COUNTS
 from whence.engines.spark.sorted_lookups import SortedLookups
 from whence.engines.spark.types import column_names
-from whence.model.schema import Column
+from whence.model.schema import Column, Relation
 from whence.spark.segment_copies import SegmentCopies
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
@@ -58,13 +59,17 @@ class StorageHome:
             return 1
         return None if segment.counts is None else segment.counts[0]
 
+    def counts(self, frame: DataFrame) -> tuple[int, int] | None:
+        return self.segment(frame).counts
+
     def points(self, frame: DataFrame, codec: Codec[Any], paging: Paging, known: pa.Table | None) -> Points:
         segment, files = self.segment(frame), self._storage.files
         is_decoded = segment.bytes <= (paging.mapped if files.directory is not None else paging.fetched)
         if is_decoded:
-            reachable = Reachable(partial(_sources, files, segment), segment.bytes, self._scratch)
+            reachable = Reachable(partial(_sources, files, segment), segment.bytes, self._scratch, segment.in_files)
             return Points(reachable, codec.schema, known)
-        if segment.bytes <= paging.fetched:
+        # Copies lie beside the files, and are of all columns.
+        if segment.bytes <= paging.fetched or segment.columns is not None:
             return Points(None, codec.schema)
         copies, names = SegmentCopies(files, segment, frame), column_names(codec.relation.arity)
         return Points(None, codec.schema, lookup=SortedLookups(copies, codec.schema, names))
@@ -73,6 +78,13 @@ class StorageHome:
     def _scratch(self) -> Path:
         """Where files are that nobody else reads, and that have no names."""
         return self.scratch or Path(tempfile.gettempdir())
+
+    def projected(self, frame: DataFrame, relation: Relation, positions: Sequence[int], *, repeats: bool) -> DataFrame:
+        segment = self.segment(frame).projected(positions, repeats=repeats)
+        return self.read(segment, Codec(relation, CountPayload(), COUNTS).columns)
+
+    def repeats(self, frame: DataFrame) -> bool:
+        return self.segment(frame).repeats
 
     def segment(self, frame: DataFrame) -> Segment:
         return self._segments[id(frame)][1]

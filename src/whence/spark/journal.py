@@ -14,12 +14,13 @@ from py4j.protocol import Py4JJavaError
 
 from whence.algebra.deltas import first_to_merge
 from whence.engines.spark.engine import SparkEngine
-from whence.engines.spark.frames import FrameDelta, summed
+from whence.engines.spark.frames import FrameDelta, StoredDelta, summed
 from whence.engines.spark.registry import (
     Appended,
     ChangedColumns,
     ChangedState,
     Merged,
+    Renewed,
     Replaced,
     Spilled,
     StateChange,
@@ -141,6 +142,7 @@ class ClusterJournal(Journal):
                 appended=writing.appended,
                 logs={**writing.logs, **side_logs},
                 feed=writing.feed,
+                further=writing.further,
                 renewed=renewed(record.before, record.after),
                 program=program,
                 clock=record.tick,
@@ -238,6 +240,7 @@ class _Writing:
         self.appended: dict[str, list[Segment]] = {}
         self.logs: dict[str, pa.Table] = {}
         self.feed: dict[str, pa.Table | Segment] = {}
+        self.further: dict[str, list[Segment]] = {}
         # What the logs were made from, to write nothing twice.
         self._encoded: dict[str, Mapping[Row, Any]] = {}
 
@@ -247,7 +250,7 @@ class _Writing:
             changes = self._unwritten.get(name, ())
             known = self._known.get(name)
             is_new = known is None or known.columns != registry.codec(name).columns
-            if is_new or any(isinstance(each, Replaced) for each in changes):
+            if is_new or any(isinstance(each, Replaced | Renewed) for each in changes):
                 self.tables[name] = _whole(self._engine, self._home, name)
                 continue
             for change in changes:
@@ -263,7 +266,11 @@ class _Writing:
 
     def add_feed(self, seen: Mapping[str, Delta]) -> None:
         for name, delta in seen.items():
-            if isinstance(delta, FrameDelta):
+            if isinstance(delta, StoredDelta):
+                parts = [*map(self._home.segment, delta.stored)]
+                self.feed[name] = self._engine.delta_codec(name).encode(delta.overlay) if delta.overlay else parts.pop()
+                self.further[name] = parts
+            elif isinstance(delta, FrameDelta):
                 kept = self._home.keep(name, delta.frame) if delta.kept is None else delta.kept
                 self.feed[name] = self._home.segment(kept)
             elif self._encoded.get(name) is delta:

@@ -21,15 +21,15 @@ from whence.spark.stored_rows import added_up
 from whence.storage.files.database_files import StoredVersion
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
-from whence.storage.files.segments import COUNT
+from whence.storage.files.segments import COUNT, as_written
 
 
 class RowFiles(InputPartition):
-    """Files of rows that one task reads."""
+    """Files of rows that one task reads, each with the segment that it is of."""
 
-    def __init__(self, paths: Sequence[str]) -> None:
+    def __init__(self, files: Sequence[tuple[Segment, str]]) -> None:
         super().__init__(None)
-        self.paths = paths
+        self.files = files
 
 
 class RowsReader(DataSourceReader):
@@ -40,19 +40,17 @@ class RowsReader(DataSourceReader):
         self._stored = stored
 
     def partitions(self) -> Sequence[InputPartition]:
-        stored, paths = self._stored, []
-        for segment in stored.table.segments:
-            paths += self._paths(segment)
+        files = [(segment, path) for segment in self._stored.table.segments for path in self._paths(segment)]
         if self._is_apart:
-            return [RowFiles([path]) for path in paths] or [RowFiles([])]
-        return [RowFiles(paths)]
+            return [RowFiles([file]) for file in files] or [RowFiles([])]
+        return [RowFiles(files)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         assert isinstance(partition, RowFiles)
         relation, kind = self._stored.relation, self._stored.table.kind
         columns = [(column.name, column.type.arrow()) for column in self._stored.table.columns]
         schema = pa.schema(columns)
-        tables = [self._table(path).cast(schema) for path in partition.paths]
+        tables = [self._table(*file, schema.names).cast(schema) for file in partition.files]
         if not self._is_apart:
             tables += [log.cast(schema) for log in self._stored.logs]
         rows = pa.concat_tables([schema.empty_table(), *tables])
@@ -74,7 +72,9 @@ class RowsReader(DataSourceReader):
             return False
         counts = [segment.counts for segment in stored.table.segments if segment.rows]
         is_plain = stored.is_table or not stored.relation.distinct
-        return len(counts) <= 1 or (is_plain and all(each is not None and each[0] > 0 for each in counts))
+        if len(counts) <= 1 and not any(segment.repeats for segment in stored.table.segments):
+            return True
+        return is_plain and all(each is not None and each[0] > 0 for each in counts)
 
     def _before(self, rows: pa.Table) -> pa.Table:
         """What the rows were before later changes."""
@@ -82,7 +82,7 @@ class RowsReader(DataSourceReader):
         for part in self._stored.later:
             changes = part.changes
             if isinstance(changes, Segment):
-                found = [self._table(path) for path in self._paths(changes)]
+                found = [self._table(changes, path, rows.column_names) for path in self._paths(changes)]
                 changes = pa.concat_tables(found)
                 if relation.distinct:
                     one = pa.scalar(1, pa.int64())
@@ -97,9 +97,9 @@ class RowsReader(DataSourceReader):
         entries = self._files.entries(segment.path)
         return [f"{segment.path}/{each.name}" for each in entries if not each.name.startswith((".", "_"))]
 
-    def _table(self, path: str) -> pa.Table:
+    def _table(self, segment: Segment, path: str, names: Sequence[str]) -> pa.Table:
         data = pa.BufferReader(self._files.read(path))
-        return zoneless(parquet.read_table(data, coerce_int96_timestamp_unit="us"))
+        return as_written(segment, names, zoneless(parquet.read_table(data, coerce_int96_timestamp_unit="us")))
 
 
 def rows_schema(relation: Relation) -> StructType:

@@ -20,9 +20,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from whence.engines.spark.types import rows_from_arrow, spark_type
+from whence.algebra.deltas import add_to
+from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
 from whence.errors import DataError, StateError, UnsupportedError
 from whence.model.schema import Relation
+from whence.model.types import Row
 from whence.model.updates import Version
 from whence.session.contents import changes_table
 from whence.session.journal import Entry, changes
@@ -32,7 +34,7 @@ from whence.storage.files.commits import read_logs
 from whence.storage.files.database_files import DatabaseFiles, StoredVersion
 from whence.storage.files.files import Files, worker_files
 from whence.storage.files.manifest import Log, Manifest, Segment
-from whence.storage.files.segments import COUNT
+from whence.storage.files.segments import COUNT, as_written
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,14 @@ class FeedFiles(DatabaseFiles):
             if isinstance(piece.changes, Log):
                 table = read_logs(self.files, [piece.changes])[piece.changes]
             else:
-                table = self._segment(piece.changes, piece.file)
+                table = self._segment(relation, piece.changes, piece.file)
         except (StateError, FileNotFoundError):
             self._check_kept(self.manifest(), relation, piece.version - 1)
             raise
         if piece.file is not None:
             return _by_column(relation, table, piece)
-        delta = dict(zip(rows_from_arrow(table, relation), table.column(COUNT).to_pylist(), strict=True))
+        delta: dict[Row, int] = {}
+        add_to(delta, zip(rows_from_arrow(table, relation), table.column(COUNT).to_pylist(), strict=True))
         return changes_table(relation, changes(relation, [Entry(piece.version, piece.timestamp, delta)]))
 
     def _check_kept(self, manifest: Manifest, relation: Relation, since: int) -> None:
@@ -99,7 +102,7 @@ class FeedFiles(DatabaseFiles):
             if not entry.name.startswith((".", "_")):
                 yield replace(piece, file=entry.name)
 
-    def _segment(self, segment: Segment, file: str | None) -> pa.Table:
+    def _segment(self, relation: Relation, segment: Segment, file: str | None) -> pa.Table:
         names = [entry.name for entry in self.files.entries(segment.path)] if file is None else [file]
         tables = [
             parquet.read_table(
@@ -108,7 +111,7 @@ class FeedFiles(DatabaseFiles):
             for name in names
             if not name.startswith((".", "_"))
         ]
-        return zoneless(pa.concat_tables(tables))
+        return as_written(segment, [*column_names(relation.arity), COUNT], zoneless(pa.concat_tables(tables)))
 
 
 def _by_column(relation: Relation, table: pa.Table, piece: FeedPiece) -> pa.Table:

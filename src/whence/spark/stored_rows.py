@@ -64,10 +64,14 @@ class StoredRows:
         if found is not None:
             return found
         relation = self.relation
-        if base is None or len(self.segments) > 1 or self.overlay.num_rows:
+        if base is None or len(self.segments) > 1 or self.overlay.num_rows or self._repeats:
             known = "n" if self.kind == COUNTS else self.columns[relation.arity].name
             base = overlaid(relation, base, arrow_frame(spark, self.overlay), known)
         return Counted(as_seen(base, relation), single=relation.distinct)
+
+    @property
+    def _repeats(self) -> bool:
+        return any(segment.repeats for segment in self.segments)
 
     def _scanned(self, spark: SparkSession, files: Files, base: DataFrame) -> Counted | None:
         """The rows as a scan of the base, with what has changed beside it; None where all rows have to be added up.
@@ -79,7 +83,7 @@ class StoredRows:
         if self.kind != COUNTS or (relation.distinct and not self.is_table) or None in ranges:
             return None
         bounds = [each for each in ranges if each is not None]
-        once = relation.distinct or len(ranges) + bool(self.overlay.num_rows) <= 1
+        once = relation.distinct or (len(ranges) + bool(self.overlay.num_rows) <= 1 and not self._repeats)
         overlay = arrow_frame(spark, self.overlay) if self.overlay.num_rows else None
         together = base if overlay is None else base.unionByName(overlay)
         if overlay is not None:

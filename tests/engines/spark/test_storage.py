@@ -22,7 +22,7 @@ from whence.model.updates import Version
 from whence.session.definitions import Definitions
 from whence.session.lifetimes import Tick
 from whence.storage.files.changes import CommitChange, NewTable
-from whence.storage.files.manifest import StoredProgram
+from whence.storage.files.manifest import Segment, StoredProgram
 from whence.storage.files.segments import columns_of_arrow
 from whence.storage.files.store import STEPS, Storage
 
@@ -41,6 +41,31 @@ ROWS: list[Row] = [
         *(((1, None), (), None), (LAST, None, datetime.datetime(1582, 10, 5))),
     ),
 ]
+
+
+def test_segments_come_back_with_the_columns_that_they_take(tmp_path: Path) -> None:
+    plain = Segment("segments/1-a", 3, 0)
+    turned = Segment("segments/1-a", 3, 0, (1, 2)).projected([1, 0], repeats=False)
+    fewer = turned.projected([1], repeats=True)
+    assert (fewer.in_files("c0"), fewer.in_files("n")) == ("c0", "n")
+    assert (turned.in_files("c0"), plain.in_files("c0")) == ("c1", "c0")
+    segments = (plain, turned, fewer, plain.projected([], repeats=True))
+    storage = Storage.open(None, str(tmp_path))
+    (tmp_path / plain.path).mkdir()
+    storage.commit(
+        CommitChange(
+            timestamp=timestamp(1),
+            tables={"t": NewTable("counts", COLUMNS, segments)},
+            feed={"t": fewer},
+            further={"t": [turned, plain]},
+        )
+    )
+    storage.close()
+    storage = Storage.open(None, str(tmp_path))
+    assert storage.current.tables["t"].segments == segments
+    assert [part.changes for part in storage.feed("t", Version(0))] == [turned, plain, fewer]
+    assert {part.version for part in storage.feed("t", Version(0))} == {1}
+    storage.close()
 
 
 def test_every_type_comes_back(tmp_path: Path) -> None:

@@ -23,9 +23,11 @@ from tests.engines.spark.views_driver import counts_of, frame_of
 from whence.analysis.analyze import Analysis
 from whence.engines.reference.evaluate import evaluate
 from whence.engines.spark import rule_deltas
+from whence.engines.spark.decoded_segment import Points
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta
 from whence.engines.spark.pages import Paging
+from whence.engines.spark.payloads import Codec
 from whence.engines.spark.recursion.checkpoints import checkpoint
 from whence.engines.spark.types import arrow_frame
 from whence.errors import WhenceError
@@ -64,8 +66,17 @@ class SessionHome:
     def least_count(self, frame: DataFrame) -> int | None:
         return self._kept[id(frame)][2]
 
-    def reachable(self, frame: DataFrame, most: int) -> None:
+    def counts(self, frame: DataFrame) -> None:
         return None
+
+    def repeats(self, frame: DataFrame) -> bool:
+        return False
+
+    def projected(self, *_: object, **__: object) -> DataFrame:
+        raise AssertionError("definitions stay as they are")
+
+    def points(self, _frame: object, codec: Codec[Any], _paging: Paging, _known: pa.Table | None) -> Points:
+        return Points(None, codec.schema)
 
 
 class Follower:

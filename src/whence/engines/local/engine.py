@@ -20,8 +20,6 @@ from whence.engines.local.planned_views import (
     PlannedView,
     RefoldedView,
     States,
-    is_change,
-    planned_steps,
     rows_changed,
     take_over,
 )
@@ -49,7 +47,8 @@ from whence.model.program import Functions, Program
 from whence.model.schema import has_same_values
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
-from whence.rewriting.adaptation import Adaptation, Refolded
+from whence.rewriting.adaptation import Adaptation, Refolded, is_change, planned_steps
+from whence.rewriting.costs import PlanCosts
 
 if TYPE_CHECKING:
     from whence.engines.local.columns import Columns
@@ -120,6 +119,8 @@ class LocalEngine:
         change = difference(self._analysis, self._functions, analysis, functions)
         if adaptation is not None:
             change = change.going_on(adaptation.kept)
+        # What is folded again has its old rows, beside its change, until all have seen both.
+        refolded = {names[0] for names, step in planned_for.items() if isinstance(step, Refolded)}
         # Views that change, and whose rows others go on reading where they are.
         taken_over = {name for names, step in planned_for.items() for name in names if is_change(step)}
         stores, choices = dict(self._stores), dict(self._choices)
@@ -139,13 +140,17 @@ class LocalEngine:
             for name in component.reads:
                 if name not in stores:
                     is_kept = name in taken_over or not any(name in new for new in fresh)
-                    stores[name] = store_of_view(name, of_relation[name].maintainer, is_kept=is_kept)
+                    maintainer = of_relation[name].maintainer
+                    if name in refolded and not isinstance(maintainer, KeepsStore):
+                        # The new one has no rows yet, and readers are told of the difference only.
+                        maintainer = self._of_relation[name].maintainer
+                    stores[name] = store_of_view(name, maintainer, is_kept=is_kept)
             below = {name: stores[name] for name in component.reads}
             parts = (component, analysis.relations, functions, below, self._limits)
             compiled = {name for relations in forests for name in relations}
             choice = choose(self._maintenance, *parts, compiled, self._strategies, columns)
             if not taken_over.isdisjoint(names):
-                take_over(choice.maintainer, self._of_relation[names[0]].maintainer)
+                take_over(choice.maintainer, self._of_relation[names[0]].maintainer, planned_for[names])
             choices[names] = choice
             of_relation.update(dict.fromkeys(names, choice))
             if isinstance(choice.maintainer, ProofForest):
@@ -163,8 +168,6 @@ class LocalEngine:
         if adaptation is None:
             deltas, works, touched = self._run(kept, update)
         else:
-            # What is folded again has its old rows, beside its change, until all have seen both.
-            refolded = {names[0] for names, step in planned_for.items() if isinstance(step, Refolded)}
             holding = {**of_relation, **{name: self._of_relation[name] for name in refolded}}
             contents = States(
                 self._holders(self._stores, self._of_relation, self._columns),
@@ -174,7 +177,7 @@ class LocalEngine:
             for names, step in planned_for.items():
                 maintainer = choices[names].maintainer
                 if isinstance(step, Refolded):
-                    planned[names] = RefoldedView(maintainer, step)
+                    planned[names] = RefoldedView(maintainer, self._of_relation[names[0]].maintainer, step)
                 else:
                     planned[names] = PlannedView(maintainer, step, adaptation, functions, contents)
             going_on = Propagation().extended(
@@ -374,6 +377,9 @@ class LocalEngine:
         return Capabilities(
             foresight=self, evidence=self, keys=self, plans=self, statistics=self, adaptation=self, saving=self
         )
+
+    def plan_costs(self) -> type[PlanCosts]:
+        return PlanCosts
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         choice = self._of_relation.get(relation)

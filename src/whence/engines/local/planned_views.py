@@ -148,15 +148,21 @@ class RefoldedView(Maintainer):
     others see.
     """
 
-    def __init__(self, maintainer: Maintainer, step: Refolded) -> None:
-        """Raises NotAdaptedError for one that is kept row by row: those are small, and computed again."""
-        if not isinstance(maintainer, FoldsAgain):
-            raise NotAdaptedError(step.component.relations[0])
-        self._maintainer, self._folds = maintainer, maintainer
+    def __init__(self, maintainer: Maintainer, former: Maintainer, step: Refolded) -> None:
+        self._maintainer, self._former = maintainer, former
+        (self._name,) = step.component.relations
         self.reads = step.component.reads
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
-        return self._folds.fold_again(deltas)
+        maintainer = self._maintainer
+        if isinstance(maintainer, FoldsAgain):
+            return maintainer.fold_again(deltas)
+        # Row by row: over what was there, and then after what changes.
+        built = maintainer.build().get(self._name, {})
+        maintainer.settle()
+        followed = maintainer.apply(deltas).get(self._name, {})
+        delta = delta_between(self._former.counts(self._name), added(built, followed))
+        return {self._name: delta} if delta else {}
 
     def build(self) -> Mapping[str, Delta]:
         return self._maintainer.build()
@@ -171,8 +177,11 @@ class RefoldedView(Maintainer):
         return self._maintainer.counts(relation)
 
 
-def take_over(maintainer: Maintainer, former: Maintainer) -> None:
+def take_over(maintainer: Maintainer, former: Maintainer, step: Derived | Refolded) -> None:
     """Go on with the rows of another maintainer of the same kind; raises NotAdaptedError where that cannot be."""
+    if isinstance(step, Refolded) and type(maintainer) is type(former) and not isinstance(maintainer, FoldsAgain):
+        # Its readers have rows of their own.
+        return
     if not isinstance(maintainer, DerivesRows) or not maintainer.take_over(former):
         raise NotAdaptedError
 
@@ -186,14 +195,3 @@ def rows_changed(relation: str, before: Maintainer, after: Maintainer) -> Delta:
         if isinstance(old, ColumnStore) and isinstance(new, ColumnStore) and old.encodings == new.encodings:
             return difference(old.table, new.table)
     return delta_between(before.counts(relation), after.counts(relation))
-
-
-def planned_steps(adaptation: Adaptation | None) -> dict[tuple[str, ...], Derived | Refolded]:
-    """Of views that are computed while changes go through the others, by the relations of their components."""
-    steps = () if adaptation is None else adaptation.steps
-    return {step.component.relations: step for step in steps if isinstance(step, Derived | Refolded)}
-
-
-def is_change(step: Derived | Refolded) -> bool:
-    """Whether its view has the columns that it had, so that it changes."""
-    return isinstance(step, Refolded) or step.is_change

@@ -99,9 +99,11 @@ class Heap:
         return pa.Table.from_batches(found, pa.schema([self.schema.field(name) for name in names]))
 
 
-def decoded_files(files: Iterable[ParquetSource], schema: pa.Schema, directory: Path) -> Heap:
-    """The rows of some files of Parquet, with these columns."""
-    return _mapped(lambda writer: _decode(files, schema, writer), schema, directory)
+def decoded_files(
+    files: Iterable[ParquetSource], schema: pa.Schema, directory: Path, in_files: Callable[[str], str] = str
+) -> Heap:
+    """The rows of some files of Parquet, with these columns, which may have other names `in_files`."""
+    return _mapped(lambda writer: _decode(files, schema, in_files, writer), schema, directory)
 
 
 def decoded_table(table: pa.Table, directory: Path | None) -> Heap:
@@ -120,16 +122,15 @@ def _mapped(write: Callable[[pa.RecordBatchFileWriter], None], schema: pa.Schema
     return Heap([reader.get_batch(number) for number in range(reader.num_record_batches)], schema, directory)
 
 
-def _decode(files: Iterable[ParquetSource], schema: pa.Schema, writer: pa.RecordBatchFileWriter) -> None:
+def _decode(
+    files: Iterable[ParquetSource], schema: pa.Schema, in_files: Callable[[str], str], writer: pa.RecordBatchFileWriter
+) -> None:
+    names = [in_files(name) for name in schema.names]
     for file in files:
         with parquet.ParquetFile(file, coerce_int96_timestamp_unit="us", page_checksum_verification=True) as opened:
-            for batch in opened.iter_batches(PIECE, columns=schema.names):
-                writer.write_batch(_as(batch, schema))
-
-
-def _as(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [batch.column(field.name).cast(field.type) for field in schema]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+            for batch in opened.iter_batches(PIECE, columns=[*dict.fromkeys(names)]):
+                columns = [batch.column(name).cast(field.type) for name, field in zip(names, schema, strict=True)]
+                writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
 
 
 # After so many scans of a frame, another few cost as much as what makes all that follow unnecessary.
@@ -140,11 +141,14 @@ DECODED_AT_ONCE = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Reachable:
-    """A segment of so many bytes that can be decoded here: its files, and a directory for what is made of them."""
+    """A segment of so many bytes that can be decoded here: its files, and a directory for what is made of them. Its
+    columns may have other names `in_files`.
+    """
 
     files: Callable[[], Iterable[ParquetSource]]
     bytes: int
     directory: Path
+    in_files: Callable[[str], str] = str
 
 
 class RowLookup(Protocol):
@@ -188,12 +192,13 @@ class Points:
 
     def heap(self) -> Heap | None:
         """Where to look; None if the frame is to be scanned this time."""
-        if self._heap is None and self._reachable is not None:
-            if self._scans < SCANNED_FIRST and self._reachable.bytes > DECODED_AT_ONCE:
+        reachable = self._reachable
+        if self._heap is None and reachable is not None:
+            if self._scans < SCANNED_FIRST and reachable.bytes > DECODED_AT_ONCE:
                 self._scans += 1
                 return None
             try:
-                self._heap = decoded_files(self._reachable.files(), self._schema, self._reachable.directory)
+                self._heap = decoded_files(reachable.files(), self._schema, reachable.directory, reachable.in_files)
             except (OSError, pa.ArrowException):
                 # A disk without room, or a damaged file: a scan needs no room, and knows how to tell of damage.
                 self._reachable = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from operator import itemgetter
 
@@ -28,12 +28,14 @@ from whence.engines.spark.levels import LevelPlan
 from whence.engines.spark.metrics import CommitLedger, SparkWork
 from whence.engines.spark.pages import DEFAULT_PAGING, PageQuery, Paging, TooLargeError
 from whence.engines.spark.payloads import Codec, CountPayload
+from whence.engines.spark.planned_views import PlanContents, PlannedView
 from whence.engines.spark.recursive import FAILING, RebuildError, RecursivePlan
 from whence.engines.spark.registry import (
     COUNTS,
     FrameHome,
     Registry,
     RegistryStatistics,
+    Renewed,
     StateChange,
     Stored,
     readable,
@@ -47,6 +49,8 @@ from whence.model.program import Functions, Program
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, totals
+from whence.rewriting.adaptation import Adaptation, Derived, Refolded, is_change, planned_steps
+from whence.rewriting.costs import PlanCosts, ScanCosts
 
 
 class SparkEngine:
@@ -75,15 +79,50 @@ class SparkEngine:
         self.unwritten: dict[str, list[StateChange]] = {}
 
     def define(self, analysis: Analysis, functions: Functions, update: Update) -> Mapping[str, Delta]:
+        return self._define(analysis, functions, update, Adaptation())
+
+    def adapt(
+        self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation
+    ) -> Mapping[str, Delta]:
+        if not self._can_follow(adaptation, analysis):
+            return self.define(analysis, functions, update)
+        try:
+            return self._define(analysis, functions, update, adaptation)
+        except WhenceError:
+            # Whatever is wrong with the plan, or with the program, is found again without it.
+            return self.define(analysis, functions, update)
+
+    def _can_follow(self, adaptation: Adaptation, analysis: Analysis) -> bool:
+        """Whether states of views that change can go on: a column that was not NULL before is looked up otherwise."""
+        changed = [names[0] for names, step in planned_steps(adaptation).items() if is_change(step)]
+        return all(self._analysis.relations[name].columns == analysis.relations[name].columns for name in changed)
+
+    def _define(
+        self, analysis: Analysis, functions: Functions, update: Update, adaptation: Adaptation
+    ) -> Mapping[str, Delta]:
         check_columns(analysis.relations.values())
         self._ledger.begin()
-        new = program_difference(self._analysis, self._functions, analysis, functions).fresh
-        fresh = [component for component in new if component.rules]
+        new = program_difference(self._analysis, self._functions, analysis, functions).going_on(adaptation.kept).fresh
+        planned = planned_steps(adaptation)
+        fresh = [component for component in new if component.rules and component.relations not in planned]
         registry = Registry(self.spark, self._home, self._paging)
-        plans = self._kept_plans(analysis, {component.relations for component in fresh}, registry)
         effects = of_tables(update, analysis.relations, self._home, self._paging)
-        for plan in plans.values():
-            self._carry_on(plan, effects, registry)
+        contents = PlanContents(self.spark, self.registry, registry, effects.seen, self._former)
+        plans: dict[tuple[str, ...], SparkComponent] = {}
+        for component in analysis.components:
+            names = component.relations
+            if not component.rules:
+                self._keep_table(names[0], analysis, registry)
+            elif names in planned:
+                step = planned[names]
+                if is_change(step):
+                    registry.adopt(self.registry, names)
+                plan = plans[names] = self._plan_for(component, analysis, functions, registry)
+                effects.add(self._planned(step, plan, adaptation, functions, contents))
+            elif component not in fresh:
+                plans[names] = self._plans[names]
+                registry.adopt(self.registry, plans[names].own)
+                self._carry_on(plans[names], effects, registry)
         reversals = [registry.reversal(name, change) for name, change in effects.states.items()]
         # What new relations hold at first.
         built = Effects()
@@ -105,12 +144,16 @@ class SparkEngine:
         former, self.registry = self.registry, registry
         old, self._analysis = self._analysis, analysis
         self._functions, self._plans = functions, plans
+        for name in registry.names():
+            if name in former and registry[name] is not former[name]:
+                # What storage has under this name is not even a part of it.
+                self.unwritten[name] = [Renewed((), {})]
         self._settle({**effects.states, **built.states})
-        announced = dict(effects.seen)
-        for component in fresh:
-            for name in component.relations:
-                had = former.contents(old.relations[name]) if _is_redefined(name, old, analysis) else {}
-                announced[name] = self._sum(name, built.seen.get(name, {}), negated(had))
+        announced = {**effects.seen, **built.seen}
+        others = [names[0] for names, step in planned.items() if not is_change(step)]
+        for name in (*others, *(name for component in fresh for name in component.relations)):
+            had = former.contents(old.relations[name]) if _is_redefined(name, old, analysis) else {}
+            announced[name] = self._sum(name, announced.get(name, {}), negated(had))
         return {name: delta for name, delta in announced.items() if delta}
 
     def restore(self, analysis: Analysis, functions: Functions, stored: Mapping[str, Stored]) -> None:
@@ -176,7 +219,12 @@ class SparkEngine:
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(foresight=self, evidence=self, keys=self, prefetch=self, statistics=self)
+        return Capabilities(foresight=self, evidence=self, keys=self, prefetch=self, statistics=self, adaptation=self)
+
+    def plan_costs(self) -> type[PlanCosts] | None:
+        """Small views are built again in the driver, before a job has begun."""
+        views = (name for relations in self._plans for name in relations)
+        return ScanCosts if any(len(self.registry[name].counts) > self._paging.whole for name in views) else None
 
     def counts(self, relation: str) -> Mapping[Row, int]:
         return RelationRows(self, relation)
@@ -299,6 +347,32 @@ class SparkEngine:
             work.rows_out = sum(sum(totals(delta)) for delta in followed.seen.values())
             effects.add(followed)
 
+    def _planned(
+        self,
+        step: Derived | Refolded,
+        plan: SparkComponent,
+        adaptation: Adaptation,
+        functions: Functions,
+        contents: PlanContents,
+    ) -> Effects:
+        """A component with another definition, while all that goes on holds what it held before."""
+        names = step.component.relations
+        work = self._ledger.new_work(names)
+        work.on_cluster = "it got another definition"
+        cluster = Cluster(self.spark, contents.after, self._home, self._paging, work)
+        with work.measured(()):
+            if isinstance(step, Refolded):
+                inputs = {name: contents.seen[name] for name in step.component.reads if name in contents.seen}
+                return derived(plan, inputs, cluster, self._ledger)
+            view = PlannedView(step, adaptation, functions, contents, cluster)
+            with self._ledger.phase(names[0], "derive from old contents"):
+                return retried_when_lost(view.derive, names[0])
+
+    @property
+    def _former(self) -> dict[str, Component]:
+        """The components of the program, by relation."""
+        return {name: component for component in self._analysis.components for name in component.relations}
+
     def _build(self, plan: SparkComponent, registry: Registry) -> Effects:
         """A new component, over what the states hold."""
         work = self._ledger.new_work(plan.component.relations)
@@ -391,20 +465,6 @@ class SparkEngine:
             relation,
             summed(relation, [delta_frame(self.spark, relation, part) for part in parts]),
         )
-
-    def _kept_plans(
-        self, analysis: Analysis, fresh: Collection[tuple[str, ...]], registry: Registry
-    ) -> dict[tuple[str, ...], SparkComponent]:
-        """Those of all components that go on, in order; their states and those of tables go into the registry."""
-        plans: dict[tuple[str, ...], SparkComponent] = {}
-        for component in analysis.components:
-            names = component.relations
-            if not component.rules:
-                self._keep_table(names[0], analysis, registry)
-            elif names not in fresh:
-                plans[names] = self._plans[names]
-                registry.adopt(self.registry, plans[names].own)
-        return plans
 
     def _keep_table(self, name: str, analysis: Analysis, registry: Registry) -> None:
         before = self._analysis.relations.get(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from operator import and_
 
@@ -131,6 +131,31 @@ class FrameDelta(CountedDelta):
     def _rows(self) -> dict[Row, int]:
         table = self.frame.toArrow()
         return dict(zip(rows_from_arrow(table, self.relation), table.column("n").to_pylist(), strict=True))
+
+
+class StoredDelta(FrameDelta):
+    """All rows of a bag from nothing, as they lie in kept frames, where one can be several times, and over them."""
+
+    def __init__(
+        self, relation: Relation, frame: DataFrame, rows: int, stored: Sequence[DataFrame], overlay: Mapping[Row, int]
+    ) -> None:
+        super().__init__(relation, frame, rows)
+        self.stored = stored
+        self.overlay = overlay
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        together = reduce(DataFrame.unionAll, [frame.select("n") for frame in self.stored])
+        (sums,) = together.agg(F.sum("n")).collect()
+        return sums[0] + sum(self.overlay.values()), 0
+
+
+class SingleRows(StoredDelta):
+    """The same where every row of the frames is there once, so that it is known how many there are."""
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        return self.rows - len(self.overlay) + sum(self.overlay.values()), 0
 
 
 class DriverDelta(FrameDelta):

@@ -50,6 +50,15 @@ class FrameHome(Protocol):
     def least_count(self, frame: DataFrame) -> int | None:
         """The least number in the column `n` of a kept frame, if that is known."""
 
+    def counts(self, frame: DataFrame) -> tuple[int, int] | None:
+        """The least and the greatest number in the column `n` of a kept frame, if they are known."""
+
+    def projected(self, frame: DataFrame, relation: Relation, positions: Sequence[int], *, repeats: bool) -> DataFrame:
+        """A kept frame of rows and counts of a relation that are some columns of another's. Nothing is written."""
+
+    def repeats(self, frame: DataFrame) -> bool:
+        """Whether a row can be several times in a kept frame, so that its counts have to be added up."""
+
     @property
     def scratch(self) -> Path | None:
         """A directory on this machine for files that nobody else reads, if there is one."""
@@ -98,6 +107,14 @@ class Replaced:
 
 
 @dataclass(frozen=True, slots=True)
+class Renewed:
+    """Kept frames of counts that are the whole state from now on, and what lies over them."""
+
+    frames: Sequence[DataFrame]
+    overlay: Mapping[Row, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Merged:
     """A kept frame that has what the kept frames of a base from the `first` one on add up to."""
 
@@ -116,7 +133,7 @@ class Stored:
     log: pa.Table | None
 
 
-StateChange: TypeAlias = ChangedState | ChangedColumns | Appended | Spilled | Merged | Replaced
+StateChange: TypeAlias = ChangedState | ChangedColumns | Appended | Spilled | Merged | Replaced | Renewed
 
 
 def readable(state: State, relation: Relation) -> State | Present:
@@ -163,6 +180,9 @@ class Registry:
         return self._codecs[name]
 
     def add_counted(self, name: str, relation: Relation) -> CountedRows:
+        """A new state, unless there is one that was taken over, and which goes on."""
+        if name in self._states:
+            return self.counted(name)
         self._codecs[name] = Codec(relation, CountPayload(), COUNTS)
         state = self._states[name] = CountedRows(relation, Base(relation.arity, self.paging))
         return state
@@ -194,7 +214,9 @@ class Registry:
     def frame_in(self, spark: SparkSession, name: str, base: DataFrame | None) -> DataFrame:
         """The same for a session which reads the base as this frame."""
         # Several frames can have the same row.
-        if base is not None and not self._states[name].overlay_size and len(self.kept_frames(name)) == 1:
+        frames = self.kept_frames(name)
+        is_alone = base is not None and len(frames) == 1 and not self._states[name].overlay_size
+        if base is not None and is_alone and not self._home.repeats(frames[0]):
             return base
         codec = self._codecs[name]
         return overlaid(codec.relation, base, arrow_frame(spark, self.overlay_table(name)), codec.known)
@@ -218,6 +240,14 @@ class Registry:
         state = self._states[name]
         parts = [] if state.base.segments is None else [state.base.segments.frame]
         return [*parts, arrow_frame(self._spark, self.overlay_table(name))] if state.overlay_size else parts
+
+    def added_up_later(self, name: str) -> DataFrame:
+        """A state of counts as a frame in which a row can be several times, with counts that may be negative."""
+        segments = self._states[name].base.segments
+        if segments is not None and not self._states[name].overlay_size:
+            return segments.frame
+        overlay = arrow_frame(self._spark, self.overlay_table(name))
+        return overlay if segments is None else segments.frame.unionByName(overlay)
 
     def overlay_table(self, name: str) -> pa.Table:
         """What lies over a base, each row once."""
@@ -326,6 +356,11 @@ class Registry:
                 self._kept[name] = [frame]
                 self._points[name] = [self._points_of(name, frame)]
                 state.replace(self._segments(name, count))
+            case Renewed(frames=frames, overlay=overlay):
+                self._kept[name] = [*frames]
+                self._points[name] = [self._points_of(name, frame) for frame in frames]
+                state.replace(self._segments(name, sum(map(self._home.rows, frames))) if frames else None)
+                state.change(overlay)
 
     def reversal(self, name: str, change: StateChange) -> Callable[[], None]:
         """What takes a change back that a state is going to make. This cannot fail either."""
@@ -340,7 +375,7 @@ class Registry:
                 raise AssertionError("what is compacted is the same as before")
             case Appended():
                 return partial(self._take_back_frame, name, state.base.segments)
-            case Replaced():
+            case Replaced() | Renewed():
                 tiers = [*state.tiers] if isinstance(state, TieredRows) else []
                 return partial(_put_back, state, state.base.segments, state.overlay_rows, tiers)
 

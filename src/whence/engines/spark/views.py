@@ -49,13 +49,33 @@ def derive(
     """
     (name,) = component.relations
     rules = component.typed
-    found = [
-        CountedBindings(number, _bindings(typed, functions, frames, start(typed.rule)), _copies(typed))
-        for number, typed in enumerate(rules)
-    ]
+    found = _counted(rules, functions, frames, start)
     if component.aggregated:
         return _grouped(GroupFrames(relations[name], rules, owing), found)
     return DerivedView(tallied(relations[name], rules, found))
+
+
+def tally(
+    relation: Relation,
+    rules: Sequence[TypedRule],
+    functions: Functions,
+    frames: Mapping[str, DataFrame],
+    start: JoinStart = ANYWHERE,
+) -> DataFrame:
+    """What rules without aggregates give, signs and all: c0, c1, ... and `n`, each row once."""
+    return tallied(relation, rules, _counted(rules, functions, frames, lambda _: start))
+
+
+def _counted(
+    rules: Sequence[TypedRule],
+    functions: Functions,
+    frames: Mapping[str, DataFrame],
+    start: Callable[[Rule], JoinStart],
+) -> list[CountedBindings]:
+    return [
+        CountedBindings(number, _bindings(typed, functions, frames, start(typed.rule)), _copies(typed))
+        for number, typed in enumerate(rules)
+    ]
 
 
 def _bindings(typed: TypedRule, functions: Functions, frames: Mapping[str, DataFrame], start: JoinStart) -> Bindings:

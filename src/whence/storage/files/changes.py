@@ -7,8 +7,9 @@ and two more waits for a disk; a file per table would cost that for each table.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 import pyarrow as pa
 
@@ -56,8 +57,9 @@ class CommitChange:
 
     `logs` change tables after all that they have had so far. `appended` segments are counted with what a table has, in
     no order. `feed` is what others see; where that is what a table's log says, give the same object and it is stored
-    once. The feed of relations that are `renewed` begins with this commit. Streams have brought these `batches`.
-    Without a `program` or a `clock`, those from before stay.
+    once; of a relation whose rows lie in many places already, `further` are the other parts of it, with other
+    definitions only. The feed of relations that are `renewed` begins with this commit. Streams have brought these
+    `batches`. Without a `program` or a `clock`, those from before stay.
     """
 
     timestamp: datetime.datetime
@@ -66,6 +68,7 @@ class CommitChange:
     appended: Mapping[str, Sequence[Segment]] = field(default_factory=dict)
     logs: Mapping[str, pa.Table] = field(default_factory=dict)
     feed: Mapping[str, pa.Table | Segment] = field(default_factory=dict)
+    further: Mapping[str, Sequence[Segment]] = field(default_factory=dict)
     renewed: Collection[str] = ()
     program: StoredProgram | None = None
     clock: Tick | None = None
@@ -101,7 +104,7 @@ class CommitFileDraft:
             manifest,
             program=manifest.program if change.program is None else change.program,
             tables=tables,
-            feeds=_without(manifest.feeds, change.renewed),
+            feeds=(*_without(manifest.feeds, change.renewed), *_further(manifest, change)),
             forgotten={name: at for name, at in manifest.forgotten.items() if name not in change.renewed},
             began=began,
             notices=notices,
@@ -150,6 +153,13 @@ def _without(feeds: tuple[StoredFeed, ...], renewed: Collection[str]) -> tuple[S
         for feed in feeds
     )
     return tuple(feed for feed in kept if feed.changes)
+
+
+def _further(manifest: Manifest, change: CommitChange) -> Iterator[StoredFeed]:
+    """Parts of the feed of the next version, beside what its step has."""
+    for parts in zip_longest(*change.further.values()):
+        found = {name: part for name, part in zip(change.further, parts, strict=True) if part is not None}
+        yield StoredFeed(Version(manifest.version + 1), change.timestamp, found)
 
 
 def _began(manifest: Manifest, program: StoredProgram, renewed: Collection[str]) -> dict[str, Version]:

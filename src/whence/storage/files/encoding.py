@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
@@ -184,18 +185,24 @@ _LOG = _array(Log, number=_NATURAL, section=_NATURAL, rows=_NATURAL)
 
 
 def _from_segment(segment: Segment) -> list[object]:
-    return [segment.path, segment.rows, segment.bytes, *([] if segment.counts is None else [list(segment.counts)])]
+    counts = None if segment.counts is None else list(segment.counts)
+    written: list[object] = [segment.path, segment.rows, segment.bytes]
+    if segment.columns is not None:
+        return [*written, counts, list(segment.columns), segment.repeats]
+    return written if counts is None else [*written, counts]
 
 
 def _segment(value: object) -> Segment:
-    """Older versions did not write the counts."""
-    has_counts = len(items(value)) > 3
-    path, rows, size, *counts = items(value, 4 if has_counts else 3)
+    """Older versions did not write the counts, and only some segments have columns of others."""
+    path, rows, size, counts, columns, *repeats = [*items(value), None, None][: max(5, len(items(value)))]
     bounds = None
-    if has_counts:
-        least, most = map(integer, items(counts[0], 2))
+    if counts is not None:
+        least, most = map(integer, items(counts, 2))
         bounds = least, most
-    return Segment(text(path), natural(rows), natural(size), bounds)
+    plain = Segment(text(path), natural(rows), natural(size), bounds)
+    if columns is None:
+        return plain
+    return replace(plain, columns=tuple(map(natural, items(columns))), repeats=truth(items(repeats, 1)[0]))
 
 
 _SEGMENT: Form = (_from_segment, _segment)

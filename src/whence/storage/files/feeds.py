@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from whence.algebra.deltas import add_to
 from whence.model.schema import Column, Relation
-from whence.model.types import BIGINT
+from whence.model.types import BIGINT, Row
 from whence.model.updates import Version
 from whence.session.journal import Entry, check_kept
 from whence.storage.files.commits import read_logs
@@ -58,8 +59,8 @@ def feed_entries(spark: SparkSession, files: Files, relation: Relation, parts: S
         changes = part.changes
         if isinstance(changes, Segment):
             changes = segment_changes(spark, files, relation, changes).toArrow()
-        counts = changes.column(COUNT).to_pylist()
-        delta = dict(zip(rows_from_arrow(changes, relation), counts, strict=True))
+        delta: dict[Row, int] = {}
+        add_to(delta, zip(rows_from_arrow(changes, relation), changes.column(COUNT).to_pylist(), strict=True))
         entries.append(Entry(part.version, part.timestamp, delta))
     return entries
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from whence.model.schema import Column
@@ -47,13 +47,28 @@ class StoredProgram:
 class Segment:
     """Rows as Parquet that Spark wrote: a directory, what is in it, and how many bytes its files have.
 
-    `counts` are the least and the greatest of the counts in it, where it has counts and these are known.
+    `counts` are the least and the greatest of the counts in it, where it has counts and these are known. With `columns`
+    its `c0`, `c1`, ... are those columns of its files, which another segment has written; a row can then be in it
+    several times, if it `repeats`.
     """
 
     path: str
     rows: int
     bytes: int
     counts: tuple[int, int] | None = None
+    columns: tuple[int, ...] | None = None
+    repeats: bool = False
+
+    def projected(self, columns: Sequence[int], *, repeats: bool) -> Segment:
+        """Some of its columns, for which nothing has to be written."""
+        chosen = tuple(columns) if self.columns is None else tuple(self.columns[at] for at in columns)
+        return replace(self, columns=chosen, repeats=self.repeats or repeats)
+
+    def in_files(self, column: str) -> str:
+        """What one of its columns is called in its files. What is known of a row beside its values has no number."""
+        if self.columns is None or not column[1:].isdecimal():
+            return column
+        return f"c{self.columns[int(column[1:])]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +95,9 @@ class StoredTable:
 
 @dataclass(frozen=True, slots=True)
 class StoredFeed:
-    """What a commit changed, for those who look from outside. A small change is a log, a large one a segment."""
+    """What a commit changed, for those who look from outside. A small change is a log, a large one a segment; one that
+    lies in several segments is several feeds of one version.
+    """
 
     version: Version
     timestamp: datetime.datetime

@@ -5,6 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import reduce
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -123,8 +126,26 @@ def read_segments(
     spark: SparkSession, files: Files, segments: Sequence[Segment], columns: tuple[Column, ...]
 ) -> DataFrame:
     """One frame over several segments."""
-    reader = spark.read.schema(frame_schema(columns)).option("parquet.page.verify-checksum.enabled", "true")
-    return reader.parquet(*[files.uri(segment.path) for segment in segments])
+    frames = []
+    for chosen, alike in groupby(sorted(segments, key=_chosen), _chosen):
+        several = list(alike)
+        stored = {several[0].in_files(column.name): column for column in columns}
+        schema = frame_schema(tuple(replace(column, name=name) for name, column in stored.items()))
+        reader = spark.read.schema(schema).option("parquet.page.verify-checksum.enabled", "true")
+        frame = reader.parquet(*[files.uri(segment.path) for segment in several])
+        if chosen:
+            frame = frame.selectExpr(*[f"{several[0].in_files(column.name)} AS {column.name}" for column in columns])
+        frames.append(frame)
+    return reduce(lambda some, more: some.unionByName(more), frames)
+
+
+def _chosen(segment: Segment) -> tuple[int, ...]:
+    return segment.columns or ()
+
+
+def as_written(segment: Segment, names: Sequence[str], table: pa.Table) -> pa.Table:
+    """The columns of a segment, of what one of its files holds."""
+    return table.select([segment.in_files(name) for name in names]).rename_columns(list(names))
 
 
 def check_segment(files: Files, segment: Segment) -> None:

@@ -44,7 +44,7 @@ def type_name(kind: pa.DataType) -> str:
 
 def same_types(table: pa.Table, expected: Sequence[str]) -> bool:
     """A TIMESTAMP of Spark's has a zone where the session does not say otherwise."""
-    ours = [type_name(kind) for kind in table.schema.types]
+    ours = [type_name(kind).lower() for kind in table.schema.types]
     return ours == [re.sub(r"timestamp_(ntz|ltz)", "timestamp", name.lower()) for name in expected]
 
 

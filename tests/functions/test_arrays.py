@@ -58,5 +58,5 @@ def test_null_is_an_array_too(type_of: Callable[..., str]) -> None:
     null = Constant(None, NULL)
     assert type_of("size", null) == "INT"
     assert type_of("element_at", null, INT) == "NULL"
-    with pytest.raises(TypeMismatchError, match=r"size\(\) must be an ARRAY, not STRING"):
+    with pytest.raises(TypeMismatchError, match=r"size\(\) must be an ARRAY or a MAP, not STRING"):
         type_of("size", STRING)

@@ -23,12 +23,15 @@ from whence.model.types import (
     TIMESTAMP,
     ArrayType,
     DecimalType,
+    MapType,
     Row,
+    StructType,
     Type,
     Value,
 )
 
 PRICE, WIDE, FINE = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30)
+PAIR = StructType([("a", INT), ("b", STRING)])
 EXACT = Context(prec=100)
 
 
@@ -64,6 +67,9 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(STRING): ((), ("a",), ("b", None)),
     ArrayType(DOUBLE): ((), (0.1, 2.0)),
     ArrayType(REAL): ((), (0.5, 2.0), (1.5, None)),
+    PAIR: ((1, "a"), (None, None), (-2, "b")),
+    ArrayType(PAIR): ((), ((1, "a"), (2, None)), (None,)),
+    MapType(STRING, INT): ((), (("a", 1),), (("b", None), ("a", 2))),
 }
 TYPES = tuple(VALUES)
 RELATION = Relation("t", tuple(Column(f"x{number}", TYPES[number % len(TYPES)]) for number in range(2 * len(TYPES))))

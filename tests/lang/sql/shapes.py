@@ -215,6 +215,7 @@ STRUCTS = [
     "SELECT struct(s.a, max(id) AS m, count(*) + 1) AS q FROM r GROUP BY s.a HAVING s.a > 0",
     "SELECT id, named_struct('x', id, 'Y', s) AS q, struct(*) AS all_of_it FROM r",
     "SELECT DISTINCT struct(s.b, id % 2 AS h) AS q FROM r",
+    "SELECT struct(s.*, id AS i) AS q, struct(id AS i, r.s.*) AS p, coalesce(CAST(s.a AS STRING), s.b) AS c FROM r",
     "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s = q.s",
     "SELECT p.id, q.id AS other FROM r p LEFT JOIN r q ON p.s <=> q.s AND p.id < q.id",
     "SELECT p.id, q.id AS other FROM r p JOIN r q ON p.s.a = q.s.a AND p.s < q.s",

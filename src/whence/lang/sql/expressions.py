@@ -19,7 +19,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.shorthand import shorthand, unit_call
 from whence.lang.sql.special_forms import PARTS, SPECIAL_FORMS, negate
-from whence.lang.sql.structs import from_json_call, struct_call, with_fields
+from whence.lang.sql.structs import all_fields, from_json_call, struct_call, with_fields
 from whence.model import types
 from whence.model.span import Span
 from whence.model.terms import Call, Constant, Term, Variable
@@ -146,7 +146,7 @@ def add_interval(term: Term, months: int, days: int, micros: int, span: Span | N
     return Call("add_interval", (term, *amounts), span=span)
 
 
-def with_columns(block: Block, call: exp.Anonymous) -> exp.Anonymous:
+def with_columns(lowering: Lowering, block: Block, call: exp.Anonymous) -> exp.Anonymous:
     """A call in which * stands for all columns, with these in its place."""
     if not any(each.is_star for each in call.expressions):
         return call
@@ -157,7 +157,13 @@ def with_columns(block: Block, call: exp.Anonymous) -> exp.Anonymous:
             continue
         table = each.table.lower() if isinstance(each, exp.Column) else None
         found = [e for e in block.scope if (not e.merged if table is None else (e.table or "").lower() == table)]
+        found = [] if each.args.get("db") is not None else found
+        fields = list(all_fields(lowering, block, each)) if isinstance(each, exp.Column) and not found else []
+        if not found and not fields:
+            raise UnknownNameError("* stands for no columns here", span=lowering.span(each))
         arguments.extend(exp.column(exp.to_identifier(e.column, quoted=True), table=e.table or None) for e in found)
+        # What makes a struct of them takes their names, and any other function their values.
+        arguments.extend(fields if str(call.this).lower() == "struct" else (field.this for field in fields))
     return exp.Anonymous(this=call.this, expressions=arguments)
 
 
@@ -187,7 +193,7 @@ def _function(
         raise refusal
     if any(isinstance(a, exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
-    node = with_columns(block, node)
+    node = with_columns(lowering, block, node)
     if lowered == "struct" and lowered not in lowering.signatures:
         return struct_call(node, sub, span)
     if lowered == "from_json" and lowered not in lowering.signatures:

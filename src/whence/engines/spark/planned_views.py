@@ -17,7 +17,7 @@ from whence.algebra.deltas import add_to
 from whence.analysis.components import Component
 from whence.analysis.typed_rules import typed_rule
 from whence.engines.spark.bodies import JoinStart
-from whence.engines.spark.components import Cluster, Effects, in_columns, small_delta
+from whence.engines.spark.components import Cluster, Effects, small_delta
 from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.frames import (
     DriverDelta,
@@ -31,7 +31,7 @@ from whence.engines.spark.frames import (
 )
 from whence.engines.spark.registry import Appended, ChangedState, Registry, Renewed, StateChange
 from whence.engines.spark.state import CountedRows
-from whence.engines.spark.types import arrow_frame, column_names
+from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow
 from whence.engines.spark.views import tally
 from whence.model.program import Functions
 from whence.model.rules import Atom, Negation, Rule
@@ -129,16 +129,23 @@ class PlannedView:
 
     def _changed(self) -> Effects:
         """Its rows stay, and what the rules give is added to them."""
-        home, paging = self._cluster.home, self._cluster.paging
-        if not self._step.rules:
-            return Effects()
-        counts = in_columns(
-            small_delta(home, paging, self._relation, self._tallied(self._step.rules)), self._relation, home, paging
-        )
+        counts = self._counts_of(self._tallied(self._step.rules)) if self._step.rules else {}
         if not counts:
             return Effects()
         seen = self._seen_of(counts) if self._relation.distinct else counts
         return Effects({self._name: seen}, {self._name: _state_change(counts)})
+
+    def _counts_of(self, frame: DataFrame) -> Delta:
+        """A change of counts: as a kept frame, as columns of this process, or as rows where they are few."""
+        home, paging, relation = self._cluster.home, self._cluster.paging, self._relation
+        answer = frame.limit(paging.delta + 1).toArrow()
+        if len(answer) > paging.delta:
+            kept = home.keep(self._name, frame)
+            return FrameDelta(relation, kept, home.rows(kept), kept)
+        table = answer.cast(self._cluster.registry.codec(self._name).schema)
+        if len(table) >= paging.columns and relation.arity:
+            return DriverDelta(relation, table, home.keep_table(self._name, table))
+        return dict(zip(rows_from_arrow(table, relation), table.column("n").to_pylist(), strict=True))
 
     def _renewed(self) -> Effects:
         """All its rows come again."""

@@ -151,7 +151,7 @@ def test_a_branch_more_and_a_branch_less(db: SparkDatabase) -> None:
     assert fed(db, "v", commit.version) == Counter({row: -n for row, n in expected(branch).items()})
 
 
-def test_a_set_tells_what_came_to_be_there(db: SparkDatabase) -> None:
+def test_a_set_tells_what_came_to_be_there(spark: SparkSession, db: SparkDatabase, tmp_path: Path) -> None:
     db.execute("CREATE VIEW v AS SELECT a, c FROM r UNION SELECT a, c FROM more WHERE a > 103")
     query = "SELECT a, c FROM r UNION SELECT a, c FROM more WHERE a > 103 UNION SELECT a, c FROM more"
     commit, _ = redefined(db, query)
@@ -159,6 +159,8 @@ def test_a_set_tells_what_came_to_be_there(db: SparkDatabase) -> None:
     assert fed(db, "v", commit.version) == expected("SELECT DISTINCT a, c FROM more WHERE a <= 103")
     commit, _ = redefined(db, "SELECT c, a FROM r UNION SELECT c, a FROM more")
     assert rows(db, "v") == expected("SELECT c, a FROM r UNION SELECT c, a FROM more")
+    feed = spark.read.format("whence").options(path=str(tmp_path), relation="v", since=commit.version - 1).load()
+    assert Counter(tuple(row)[:-3] for row in feed.collect()) == rows(db, "v"), "derivations are not seen"
     commit, _ = redefined(db, "SELECT c FROM r UNION SELECT c FROM more")
     assert rows(db, "v") == fed(db, "v", commit.version) == expected("SELECT c FROM r UNION SELECT c FROM more")
 

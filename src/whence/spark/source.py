@@ -78,6 +78,9 @@ class FeedFiles(DatabaseFiles):
         except (StateError, FileNotFoundError):
             self._check_kept(self.manifest(), relation, piece.version - 1)
             raise
+        if relation.distinct:
+            # The files may be those of its state, which count derivations.
+            table = table.set_column(table.schema.get_field_index(COUNT), COUNT, compute.sign(table.column(COUNT)))
         if piece.file is not None:
             return _by_column(relation, table, piece)
         delta: dict[Row, int] = {}

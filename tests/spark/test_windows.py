@@ -48,6 +48,10 @@ RANGES = (
 )
 
 
+# Spark has no tables with maps.
+READ = {name: columns for name, columns in TABLES.items() if "MAP<" not in columns}
+
+
 def together(functions: Iterable[str], window: str) -> str:
     columns = ", ".join(f"{function} OVER ({window}) AS w{at}" for at, function in enumerate(functions))
     return f"SELECT id, {columns} FROM t"
@@ -138,7 +142,7 @@ def test_kept_on_spark(spark: SparkSession, paging: Paging) -> None:
     with SparkDatabase(spark, None, paging=paging) as db, whence.connect() as twin:
         rows: list[Row] = []
         for each in (db, twin):
-            for name, columns in TABLES.items():
+            for name, columns in READ.items():
                 each.execute(f"CREATE TABLE {name}({columns})")
             for number, query in enumerate(VIEWS):
                 each.execute(f"CREATE VIEW v{number} AS {query}")

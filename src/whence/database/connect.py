@@ -162,12 +162,6 @@ class FollowedDatabase(Database):
             finally:
                 self._questions -= 1
 
-    @steady_context
-    def _changing(self) -> Generator[Session, None, None]:
-        # What is refused is refused as the database is now.
-        with self._reading(), super()._changing() as session:
-            yield session
-
 
 def open_snapshot(directory: Path) -> Database:
     """A database as its directory has it now. It follows no later commits, and takes none."""

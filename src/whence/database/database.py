@@ -323,7 +323,13 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def _reading(self) -> Generator[Session, None, None]:
         self._take_turn()
         try:
-            self._check_usable()
+            if self._closed:
+                raise StateError("this database is closed", hint="connect() opens another one")
+            if not self._session.intact and not self._in_change:
+                raise StateError(
+                    "a change was interrupted and could not be taken back",
+                    hint="close this database; one in a directory can be opened again, without that change",
+                )
             yield self._session
         finally:
             self._lock.release()
@@ -332,10 +338,8 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
     def _changing(self) -> Generator[Session, None, None]:
         is_inside = False
         try:
-            self._take_turn()
-            try:
+            with self._reading() as session:
                 is_inside = self._in_change
-                self._check_usable()
                 if is_inside:
                     raise StateError(
                         "the database is in the middle of a change",
@@ -343,25 +347,14 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
                     )
                 self._in_change = True
                 try:
-                    yield self._session
+                    yield session
                 finally:
                     self._in_change = False
-            finally:
-                self._lock.release()
         finally:
             # Outside of the lock, so that subscribers may wait for other users of the database; and also after an
             # error, because the statements before a failing one have happened.
             if not is_inside and self._session.subscriptions.queue:
                 self._session.subscriptions.deliver()
-
-    def _check_usable(self) -> None:
-        if self._closed:
-            raise StateError("this database is closed", hint="connect() opens another one")
-        if not self._session.intact and not self._in_change:
-            raise StateError(
-                "a change was interrupted and could not be taken back",
-                hint="close this database; one in a directory can be opened again, without that change",
-            )
 
     def _table(self, relation: object) -> Relation:
         # A commit looks whether the table is still the same, so that nobody has to wait for it twice.

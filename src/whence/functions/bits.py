@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from whence.errors import EvaluationError, TypeMismatchError
+from whence.functions import implicit
 from whence.functions.resolve import (
     COUNT,
     INTEGER,
@@ -32,8 +33,9 @@ _ALL_BITS = _LONG - 1
 BITS_OR_TRUTH = Parameter(
     "a whole number or a BOOLEAN",
     lambda given: given if is_integer(given) or given == BOOLEAN else INT if given == NULL else None,
-    INT,
 )
+# Of these Spark casts nothing.
+_WHOLE = Parameter(INTEGER.description, INTEGER.accept)
 # Spark shifts an INT or a BIGINT, and what is shorter as an INT.
 _SHIFTED = Parameter(
     "a whole number",
@@ -44,7 +46,13 @@ _SHIFTED = Parameter(
 
 def _resolve_pair(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
-    given = tuple(accept(call, position, INTEGER, kind) for position, kind in enumerate(types))
+    is_text = [
+        implicit.are_on() and kind == STRING and is_integer(other)
+        for kind, other in zip(types, reversed(types), strict=True)
+    ]
+    given = tuple(
+        BIGINT if is_text[position] else accept(call, position, _WHOLE, kind) for position, kind in enumerate(types)
+    )
     known = tuple(kind for kind, written in zip(given, types, strict=True) if written != NULL)
     common = common_type(known)
     if common is None or common == NULL:
@@ -144,7 +152,7 @@ def _refuse_truth(call: Call, types: tuple[Type, ...]) -> Resolved:
     """getbit() of a whole number."""
     if types and types[0] == BOOLEAN:
         raise TypeMismatchError("getbit() takes a whole number", span=call.span)
-    return takes(INTEGER, COUNT, returns=TINYINT)(call, types)
+    return takes(_WHOLE, COUNT, returns=TINYINT)(call, types)
 
 
 def _shift(name: str, python: Callable[[Resolved], Callable[..., Any]]) -> Builtin:
@@ -155,7 +163,7 @@ BITS = (
     Builtin("&", _resolve_pair, plain(operator.and_)),
     Builtin("|", _resolve_pair, plain(operator.or_)),
     Builtin("^", _resolve_pair, plain(operator.xor)),
-    Builtin("~", takes(INTEGER, returns=lambda arguments: arguments[0]), plain(operator.invert)),
+    Builtin("~", takes(_WHOLE, returns=lambda arguments: arguments[0]), plain(operator.invert)),
     _shift("shiftleft", _shift_left),
     _shift("shiftright", _shift_right),
     _shift("shiftrightunsigned", _shift_unsigned),

@@ -75,6 +75,8 @@ ALIKE = {
         f"CAST(CAST({value} AS FLOAT) AS STRING)" for value in ("1.4E-45", "2.8E-45", "1E-44", "2E-44")
     ],
     "types as they are": [
+        "'3' | 1",
+        "NULL & 1",
         "nanvl(CAST(1 AS FLOAT), CAST(2 AS FLOAT))",
         "nanvl(CAST(1 AS FLOAT), 2)",
         "typeof(TIMESTAMP_NTZ '2020-01-01 00:00:00')",
@@ -97,6 +99,10 @@ REFUSED = [
     "unix_millis('2020-01-01')",
     "array_join(array('a'), 1)",
     "soundex(12345678901)",
+    "2D | 1",
+    "~ 0.10",
+    "bit_count('3')",
+    "getbit('3', 1)",
 ]
 
 

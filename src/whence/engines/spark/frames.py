@@ -42,7 +42,7 @@ def overlaid(relation: Relation, base: DataFrame | None, overlay: DataFrame, kno
         base[name].eqNullSafe(changed[name]) if column.nullable else base[name] == changed[name]
         for name, column in zip(names, relation.columns, strict=True)
     ]
-    return base.join(F.broadcast(changed), matches, "left_anti").unionByName(there)
+    return base.join(F.broadcast(changed), reduce(and_, matches, F.lit(True)), "left_anti").unionByName(there)
 
 
 def summed(relation: Relation, parts: Sequence[DataFrame]) -> DataFrame:

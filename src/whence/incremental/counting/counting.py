@@ -28,7 +28,7 @@ from whence.model.rules import Negation, Rule
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Delta
-from whence.planning.statistics import Statistics, changes_left, is_outdated
+from whence.planning.statistics import changes_left, is_outdated
 
 # Makes the function that takes a plan's bindings.
 Taker: TypeAlias = Callable[[BindingColumns], Take]
@@ -123,18 +123,25 @@ class RuleDeltas:
                 negations[number] = change.finding(state)
         return BodySources(atoms, negations)
 
-    def _drop_outdated(self, statistics: Statistics) -> None:
+    def _drop_outdated(self, statistics: StoreStatistics) -> None:
         """Forget plans that were made for relations of quite other sizes."""
         sizes = self._sizes(statistics)
         self._prepared = {at: each for at, each in self._prepared.items() if not is_outdated(each.sizes, sizes)}
-        self._changes_left = min([changes_left(each.sizes, sizes) for each in self._prepared.values()], default=inf)
+        self._changes_left = inf
+        for each in self._prepared.values():
+            self._review_after(each.sizes, sizes, statistics)
 
-    def _sizes(self, statistics: Statistics) -> dict[str, int]:
+    def _review_after(self, planned: Mapping[str, int], sizes: Mapping[str, int], statistics: StoreStatistics) -> None:
+        """Look at a plan again when its relations may have other sizes. Rows that go are counted as if they came."""
+        coming = sum(map(len, statistics.coming.values()))
+        self._changes_left = min(self._changes_left, changes_left(planned, sizes) - 2 * coming)
+
+    def _sizes(self, statistics: StoreStatistics) -> dict[str, int]:
         return {name: statistics.size(name) for name in self._reads.values()}
 
-    def _prepare(self, number: int, statistics: Statistics) -> _Prepared:
+    def _prepare(self, number: int, statistics: StoreStatistics) -> _Prepared:
         sizes = self._sizes(statistics)
-        self._changes_left = min(self._changes_left, changes_left(sizes, sizes))
+        self._review_after(sizes, sizes, statistics)
         plan = make_delta_plan(self._rule, statistics, number)
         pipeline = PlanPipeline(plan, self._rule.relations, self._functions, self._counter)
         relation = self._rule.relations[self._reads[number]]

@@ -201,7 +201,7 @@ class Lowering:
         for draft, head, environment in zip(drafts, heads, environments, strict=True):
             cells = zip(head, columns, strict=True)
             fitted = (self._fitted(draft, term, environment, len(free), column) for term, column in cells)
-            atom = Atom(name, tuple(fitted), span=draft.span)
+            atom = Atom(name, head if len(drafts) == 1 else tuple(fitted), span=draft.span)
             self.rules.append(finish(draft.block, atom, self.relation, draft.span))
         return Lowered(relation, free)
 
@@ -209,10 +209,11 @@ class Lowering:
         self, draft: QueryDraft, term: Term, environment: Mapping[str, Typed], free: int, column: Column
     ) -> Term:
         """A term as its column holds it: two long DECIMALs may meet in one that has fewer digits after the point."""
+        if not isinstance(column.type, DecimalType) or isinstance(term, Aggregate):
+            return term
         kind = self._head_typed(draft, term, environment, free).type
-        if isinstance(kind, DecimalType) and isinstance(column.type, DecimalType) and not fits(kind, column.type):
-            return term if isinstance(term, Aggregate) else Cast(term, column.type, span=term.span)
-        return term
+        is_longer = isinstance(kind, DecimalType) and not fits(kind, column.type)
+        return Cast(term, column.type, span=term.span) if is_longer else term
 
     def _column(
         self, at: int, name: str, cells: list[tuple[QueryDraft, Term, Mapping[str, Typed]]], free: int

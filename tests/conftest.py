@@ -162,6 +162,8 @@ def spark() -> Iterator[SparkSession]:
         SparkSession.builder.master("local[2]")
         .appName("whence-tests")
         .config("spark.driver.memory", "1g")
+        # Most plans run once: to optimise what they are compiled to takes longer than to run it.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1")
         .config("spark.sql.shuffle.partitions", 2)
         .config("spark.ui.enabled", "false")
         .config("spark.sql.ansi.enabled", "true")

@@ -16,7 +16,8 @@ import whence
 ROOT = "viewfs://mounted/data/db"
 
 
-def main(directory: str) -> None:
+def mounted_session(directory: str) -> SparkSession:
+    """In which the directory is viewfs://mounted/data."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     spark = (
         SparkSession.builder.master("local[2]")
@@ -29,6 +30,11 @@ def main(directory: str) -> None:
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def main(directory: str) -> None:
+    spark = mounted_session(directory)
     with whence.connect(ROOT, engine="spark") as db:
         db.execute("CREATE TABLE link(src STRING, dst STRING)")
         db.execute("CREATE MATERIALIZED VIEW fan AS SELECT src, count(*) AS n FROM link GROUP BY src")

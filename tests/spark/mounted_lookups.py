@@ -6,13 +6,13 @@ and that is told at its beginning what is mounted where: `python -m tests.spark.
 
 from __future__ import annotations
 
-import os
 import sys
 from unittest import mock
 
 from pyspark.sql import SparkSession
 
 import whence
+from tests.spark.mounted_files import mounted_session
 from whence.engines.spark import sorted_copy
 from whence.engines.spark.pages import Paging
 from whence.spark import journal, segment_copies
@@ -67,18 +67,7 @@ def measured(spark: SparkSession, root: str, rings: int) -> tuple[list[int], lis
 
 
 def main(directory: str) -> None:
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    spark = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.sql.shuffle.partitions", 2)
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        # Code of a program as short as this is not worth compiling well.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        .config("spark.hadoop.fs.viewfs.mounttable.mounted.link./data", f"file://{directory}")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("OFF")
+    spark = mounted_session(directory)
     small_groups = {**segment_copies.SMALL_GROUPS, **GROUPS}
     with mock.patch.object(segment_copies, "SMALL_GROUPS", small_groups), mock.patch.object(sorted_copy, "GAP", 0):
         for rings in (40, 400):

@@ -15,7 +15,8 @@ from py4j.protocol import Py4JJavaError
 from whence.algebra.deltas import first_to_merge
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta, StoredDelta, summed
-from whence.engines.spark.registry import (
+from whence.engines.spark.state import CountedRows, TieredRows, is_large_overlay
+from whence.engines.spark.state_changes import (
     Appended,
     ChangedColumns,
     ChangedState,
@@ -26,7 +27,6 @@ from whence.engines.spark.registry import (
     StateChange,
     Stored,
 )
-from whence.engines.spark.state import CountedRows, TieredRows, is_large_overlay
 from whence.errors import StateError
 from whence.interrupts import interruptible
 from whence.model.schema import Relation
@@ -319,10 +319,10 @@ class StoredChanges:
         take_back = partial(self._read_back, before)
         try:
             return Made(interruptible(partial(derive, self._engine, before, after, update, adaptation)), take_back)
-        except Exception:
-            raise
-        except BaseException:
-            take_back()
+        except BaseException as raised:
+            # An error has left the engine as it was; an interrupt comes anywhere.
+            if not isinstance(raised, Exception):
+                take_back()
             raise
 
     def _read_back(self, definitions: Definitions) -> None:

@@ -9,8 +9,9 @@ from pyspark.sql import DataFrame
 
 from whence.analysis.components import Component
 from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent
-from whence.engines.spark.registry import ChangedState, Registry, readable
+from whence.engines.spark.registry import Registry, readable
 from whence.engines.spark.rule_deltas import ChangedReads
+from whence.engines.spark.state_changes import ChangedState
 from whence.engines.spark.types import column_names
 from whence.engines.spark.view_states import rows_followed
 from whence.incremental.array_elements import unnested_delta, unnested_rows

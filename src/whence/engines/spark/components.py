@@ -16,7 +16,8 @@ from whence.engines.spark.columnar.lookup import ColumnLookup
 from whence.engines.spark.frames import DriverDelta, FrameDelta
 from whence.engines.spark.metrics import SparkWork
 from whence.engines.spark.pages import Paging
-from whence.engines.spark.registry import Appended, ChangedState, FrameHome, Registry, StateChange
+from whence.engines.spark.registry import Registry
+from whence.engines.spark.state_changes import Appended, ChangedState, FrameHome, StateChange
 from whence.engines.spark.types import column_names, rows_from_arrow, rows_to_arrow, with_columns
 from whence.model.program import Functions
 from whence.model.schema import Relation

@@ -21,16 +21,10 @@ from whence.engines.spark.errors import evaluation_errors
 from whence.engines.spark.group_frames import GroupFrames
 from whence.engines.spark.paged_views import PagedGroups, PagedTally, PagedView, ViewOutcome
 from whence.engines.spark.payloads import TotalsPayload, fold_columns
-from whence.engines.spark.registry import (
-    ChangedState,
-    FrameHome,
-    Registry,
-    RegistryStatistics,
-    StateChange,
-    readable,
-)
+from whence.engines.spark.registry import Registry, RegistryStatistics, readable
 from whence.engines.spark.rule_deltas import ChangedReads, rule_deltas
 from whence.engines.spark.state import CountedRows
+from whence.engines.spark.state_changes import ChangedState, FrameHome, StateChange
 from whence.engines.spark.view_deltas import ChangedView, Checkpoints, GroupedState, changed_groups, changed_rows
 from whence.engines.spark.view_states import ViewStates
 from whence.engines.spark.views import derive, tallied

@@ -12,7 +12,7 @@ from whence.engines.spark.components import Cluster, DerivedFrames, Effects, Spa
 from whence.engines.spark.errors import evaluation_errors, retried_when_lost
 from whence.engines.spark.frames import DriverDelta, FrameDelta, as_seen, delta_frame, difference, summed
 from whence.engines.spark.metrics import CommitLedger
-from whence.engines.spark.registry import Replaced
+from whence.engines.spark.state_changes import Replaced
 from whence.model.updates import Delta
 
 

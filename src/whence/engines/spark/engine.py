@@ -30,16 +30,8 @@ from whence.engines.spark.pages import DEFAULT_PAGING, PageQuery, Paging, TooLar
 from whence.engines.spark.payloads import Codec, CountPayload
 from whence.engines.spark.planned_views import PlanContents, PlannedView
 from whence.engines.spark.recursive import FAILING, RebuildError, RecursivePlan
-from whence.engines.spark.registry import (
-    COUNTS,
-    FrameHome,
-    Registry,
-    RegistryStatistics,
-    Renewed,
-    StateChange,
-    Stored,
-    readable,
-)
+from whence.engines.spark.registry import COUNTS, Registry, RegistryStatistics, readable
+from whence.engines.spark.state_changes import FrameHome, Renewed, StateChange, Stored
 from whence.engines.spark.types import check_columns
 from whence.engines.spark.windows import WindowPlan
 from whence.errors import EvaluationError, UnsupportedError, WhenceError

@@ -15,7 +15,8 @@ from whence.analysis.components import Component
 from whence.analysis.limits import MAX_LEVELS, RecursionLimits, too_many_levels
 from whence.analysis.typed_rules import TypedRule
 from whence.engines.spark.components import DerivedFrames, Effects, SparkComponent
-from whence.engines.spark.registry import ChangedState, Registry, readable
+from whence.engines.spark.registry import Registry, readable
+from whence.engines.spark.state_changes import ChangedState
 from whence.engines.spark.views import derive
 from whence.incremental.recursive.levels import Levels
 from whence.incremental.store import Store

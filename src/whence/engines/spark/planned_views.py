@@ -29,8 +29,9 @@ from whence.engines.spark.frames import (
     difference,
     summed,
 )
-from whence.engines.spark.registry import Appended, ChangedState, Registry, Renewed, StateChange
+from whence.engines.spark.registry import Registry
 from whence.engines.spark.state import CountedRows
+from whence.engines.spark.state_changes import Appended, ChangedState, Renewed, StateChange
 from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow
 from whence.engines.spark.views import tally
 from whence.model.program import Functions

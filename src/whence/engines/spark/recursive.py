@@ -22,7 +22,8 @@ from whence.engines.spark.recursion.build import build
 from whence.engines.spark.recursion.changes import OWING, RecursionOutcome
 from whence.engines.spark.recursion.checkpoints import CountedFrame
 from whence.engines.spark.recursion.delta_rules import NotWorthItError, Parts, followed
-from whence.engines.spark.registry import ChangedState, Registry, Replaced, StateChange, readable
+from whence.engines.spark.registry import Registry, readable
+from whence.engines.spark.state_changes import ChangedState, Replaced, StateChange
 from whence.engines.spark.supported import DEAD_HERE, Support, Supported
 from whence.engines.spark.tuple_ids import UNKNOWN, UNPROVED, TupleId, absence_ids, row_ids
 from whence.errors import EvaluationError

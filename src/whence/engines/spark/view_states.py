@@ -13,15 +13,8 @@ from whence.engines.spark.columnar.view_change import ColumnOutcome
 from whence.engines.spark.components import Cluster, Effects
 from whence.engines.spark.frames import DriverDelta, FrameDelta, without
 from whence.engines.spark.recursion.checkpoints import CountedFrame
-from whence.engines.spark.registry import (
-    Appended,
-    ChangedColumns,
-    ChangedState,
-    FrameHome,
-    Registry,
-    Replaced,
-    StateChange,
-)
+from whence.engines.spark.registry import Registry
+from whence.engines.spark.state_changes import Appended, ChangedColumns, ChangedState, FrameHome, Replaced, StateChange
 from whence.engines.spark.types import column_names, rows_from_arrow
 from whence.engines.spark.view_deltas import ChangedView, Checkpoints, changed_rows
 from whence.model.schema import Relation

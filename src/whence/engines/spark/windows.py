@@ -17,8 +17,9 @@ from whence.algebra.deltas import add_to
 from whence.analysis.components import Component
 from whence.engines.spark.components import Cluster, DerivedFrames, Effects, SparkComponent
 from whence.engines.spark.frames import as_seen, difference, matching, summed
-from whence.engines.spark.registry import ChangedState, Registry, readable
+from whence.engines.spark.registry import Registry, readable
 from whence.engines.spark.rule_deltas import ChangedReads
+from whence.engines.spark.state_changes import ChangedState
 from whence.engines.spark.types import frame_schema, rows_from_arrow, rows_to_arrow, with_columns
 from whence.engines.spark.view_states import rows_followed
 from whence.incremental.windows.maintainer import WindowedRows, windowed_counts

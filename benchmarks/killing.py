@@ -96,6 +96,17 @@ class Victims:
         raise LostError("the parent of the victims has died")
 
 
+def killed(program: str, state: Path, chance: Random, most: int) -> int:
+    """Runs a program that is a victim of its own kind, and kills it. Answers the last version that it told of."""
+    command = [sys.executable, "-c", program, str(state)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:  # noqa: S603 - of the tests
+        assert victim.stdout is not None
+        told = [int(victim.stdout.readline()) for _ in range(chance.randrange(2, most))]
+        time.sleep(chance.random() * 0.05)
+        victim.send_signal(signal.SIGKILL)
+        return max([*told, *(int(line) for line in victim.stdout)])
+
+
 def check(directory: Path, safe: int, twin: whence.Database) -> int:
     """Open what was left behind, and compare it with a twin in memory that makes the same commits."""
     with whence.connect(directory) as db:

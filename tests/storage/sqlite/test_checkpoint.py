@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -17,8 +13,7 @@ import pyarrow as pa
 import pytest
 
 import whence
-from benchmarks.harness import ROOT
-from benchmarks.killing import check
+from benchmarks.killing import check, killed
 from whence.database.connect import open_snapshot
 from whence.engines.local import engine
 from whence.storage.sqlite import checkpoint
@@ -287,13 +282,7 @@ def test_killed_at_any_instant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     state, version = tmp_path / "state", 0
     with whence.connect() as twin:
         for _ in range(KILLS):
-            command = [sys.executable, "-c", VICTIM, str(state)]
-            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-                assert victim.stdout is not None
-                safe = max(version, *(int(victim.stdout.readline()) for _ in range(chance.randrange(2, 60))))
-                time.sleep(chance.random() * 0.05)
-                victim.send_signal(signal.SIGKILL)
-                safe = max([safe, *(int(line) for line in victim.stdout)])
+            safe = max(version, killed(VICTIM, state, chance, most=60))
             # What it left, and not what closing would write.
             copy = Path(shutil.copytree(state, tmp_path / f"copy{safe}-{chance.random()}"))
             version = check(copy, safe, twin)

@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +12,7 @@ from typing import Any
 import pytest
 
 import whence
-from benchmarks.harness import ROOT
-from benchmarks.killing import check
+from benchmarks.killing import check, killed
 from tests.storage.sqlite.state_program import change, commit, contents, define
 from whence.columns import table
 from whence.engines.local import engine, saved_state
@@ -291,13 +286,7 @@ def test_killed_while_it_is_written(tmp_path: Path) -> None:
     state, version, found = tmp_path / "state", 0, 0
     with whence.connect() as twin:
         for _ in range(KILLS):
-            command = [sys.executable, "-c", VICTIM, str(state)]
-            with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as victim:
-                assert victim.stdout is not None
-                safe = max(version, *(int(victim.stdout.readline()) for _ in range(chance.randrange(2, 40))))
-                time.sleep(chance.random() * 0.05)
-                victim.send_signal(signal.SIGKILL)
-                safe = max([safe, *(int(line) for line in victim.stdout)])
+            safe = max(version, killed(VICTIM, state, chance, most=40))
             found += (state / FILE).exists()
             # What it left, and not what closing would write.
             copy = Path(shutil.copytree(state, tmp_path / f"copy{safe}-{chance.random()}"))

@@ -7,8 +7,8 @@ neighbour, however long it stays away.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from whence.algebra.causal import is_present
 from whence.replica.presence import Derivation
@@ -78,8 +78,16 @@ class Place(NamedTuple):
     via: str
 
 
+class Reader(Protocol):
+    """Keeps something of what is known."""
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        """These are about to be forgotten."""
+
+
 class Knowledge:
     def __init__(self) -> None:
+        self.readers: list[Reader] = []
         self.lengths: dict[Id, Length] = {}
         self.told: dict[Derivation, Told] = {}
         # By key, in the order of the numbers.
@@ -122,7 +130,9 @@ class Knowledge:
         self.places[key] = place
         self.number = self.asked = max(self.number, place.number)
 
-    def forget(self, keys: Iterable[Key]) -> None:
+    def forget(self, keys: Sequence[Key]) -> None:
+        for reader in self.readers:
+            reader.forget(keys)
         for key in keys:
             del self.places[key]
             if isinstance(key, bytes):

@@ -42,11 +42,11 @@ class Site(Database):
         self.name = name
         self._store = store
         self.augmented = Augmented(name)
-        self._membership = Membership(self.augmented, uuid4().hex)
+        self.membership = Membership(self.augmented, uuid4().hex)
         self._follows: dict[str, Follow] = {}
         self._offers = Offers(self.augmented, self._follows, session)
-        self._conversation = Conversation(
-            self.augmented, self._membership, self._follows, self._offers.offer, self._make_table
+        self.conversation = Conversation(
+            self.augmented, self.membership, self._follows, self._offers.offer, self._make_table
         )
         # Rows that tables have to gain and lose because of what others told.
         self._waiting: TableDeltas = {}
@@ -130,7 +130,7 @@ class Site(Database):
         for each in sites:
             check_name(each)
         with self._changing():
-            self._membership.introduced.update(sites)
+            self.membership.introduced.update(sites)
 
     def handle(self, data: bytes, *, from_anybody: bool = True) -> bytes | None:
         """Take a message of another site, and return the answer, if there is one.
@@ -141,22 +141,22 @@ class Site(Database):
         with self._changing():
             followed = {site for follow in self._follows.values() for site, _ in follow.sources}
             if not from_anybody and message.head.site not in followed:
-                self._membership.check_introduced(message.head.site)
+                self.membership.check_introduced(message.head.site)
             # Written while nobody else changes what is told.
-            answer = pack(self._conversation.answer(message)) if isinstance(message, Request) else self._take(message)
+            answer = pack(self.conversation.answer(message)) if isinstance(message, Request) else self._take(message)
         self._collect()
         return answer
 
     def ask(self, site: str) -> bytes:
         """A message that asks a site for what is new there."""
         with self._reading():
-            return pack(self._conversation.request(site))
+            return pack(self.conversation.request(site))
 
     def forget(self, site: str) -> None:
         """A site will not come back: nothing waits for it any more, and its messages are refused."""
         with self._changing():
-            if site == self.name or not self._membership.forget(site):
-                known = ", ".join(sorted(self._membership.peers)) or "no other site yet"
+            if site == self.name or not self.membership.forget(site):
+                known = ", ".join(sorted(self.membership.peers)) or "no other site yet"
                 raise UnknownNameError(f"no site {site!r} is known here", hint=f"there is {known}")
         self._collect()
 
@@ -164,7 +164,7 @@ class Site(Database):
         """Which tables are shared and followed, who was met, and how much is kept about rows."""
         with self._reading() as session:
             counts = session.counts
-            augmented, membership = self.augmented, self._membership
+            augmented, membership = self.augmented, self.membership
             relations = session.definitions.relations
             peers = {
                 name: PeerStatus(peer.cursor, augmented.knowledge.number - peer.acked, list(peer.follows))
@@ -193,7 +193,7 @@ class Site(Database):
             found = self.augmented.knowledge.lengths.get(text.id(checked))
             if found is None:
                 return None
-            members = self._membership.head("").members[relation.name]
+            members = self.membership.head("").members[relation.name]
             known_by = sorted(site for site, vector in members.items() if covers(vector, found.dot))
             return History(found.length, found.dot.site, found.dot.number, known_by)
 
@@ -232,13 +232,13 @@ class Site(Database):
 
     def _take(self, batch: Batch) -> bytes | None:
         """What another site told; the next request, if there is more."""
-        deltas = self._conversation.take(batch)
+        deltas = self.conversation.take(batch)
         if deltas is None:
             return None
         _add(self._waiting, deltas)
         # Before the tables: they can be made to follow what is known, and not the other way round.
         self._save(is_merging=True)
-        return None if batch.is_last else pack(self._conversation.request(batch.head.site))
+        return None if batch.is_last else pack(self.conversation.request(batch.head.site))
 
     @steady_context
     def _changing(self) -> Generator[Session, None, None]:
@@ -278,7 +278,7 @@ class Site(Database):
 
     def _collect(self) -> None:
         with self._changing():
-            self._forgotten += self._membership.collect()
+            self._forgotten += self.membership.collect()
 
     def close(self) -> None:
         super().close()
@@ -290,7 +290,7 @@ class Site(Database):
         """Write down what is new since the last time."""
         if self._store is None:
             return
-        membership, augmented = self._membership, self.augmented
+        membership, augmented = self.membership, self.augmented
         state: dict[str, object] = {
             "name": self.name,
             "instance": membership.instance,
@@ -324,7 +324,7 @@ class Site(Database):
         augmented, session = self.augmented, self._session
         store.read_into(augmented.knowledge)
         augmented.restore(state)
-        self._membership.restore(state)
+        self.membership.restore(state)
         self._saved = augmented.knowledge.number
         for table, follow in state["followed"].items():
             self._follows[table] = Follow([(site, view) for site, view in follow["sources"]], follow["spaces"])

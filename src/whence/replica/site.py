@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -218,6 +218,26 @@ class Site(Database):
         with self._changing() as session:
             return [self._origin(*fact) for fact in base_facts(answer, session.definitions.tables)]
 
+    @steady_context
+    def telling(self, views: Iterable[str]) -> Generator[Augmented, None, None]:
+        """What is known, with the derivations of these views, while nothing else changes. What is noted about others
+        in the block is kept.
+        """
+        with self._changing() as session:
+            for view in views:
+                self._offers.tell(session.definitions.relation(view).name)
+            yield self.augmented
+
+    def make_table(self, relation: Relation) -> None:
+        """A table for rows that come from elsewhere, unless there is one."""
+        with self._changing() as session:
+            if session.definitions.find(relation.name) is None:
+                _define(session, relation)
+
+    def text_of(self, relation: str) -> RowText:
+        """The texts and ids that rows of a relation have for others."""
+        return self._offers.space_of(self._session.definitions.relation(relation).name)
+
     def _origin(self, name: str, row: Row) -> Origin:
         lengths = self.augmented.knowledge.lengths
         if name in self.augmented.shared:
@@ -399,7 +419,7 @@ class Site(Database):
         relation = session.definitions.relations.get(table)
         if relation is None:
             relation = Relation(table, columns, distinct=True)
-            session.define(session.definitions.adding([relation], (), ()))
+            _define(session, relation)
         elif words := difference(relation.columns, columns, self.name, offered.space):
             raise DataError(f"{table!r} cannot follow relations with other columns: {words}")
         if offered.space not in follow.spaces:
@@ -422,6 +442,10 @@ def site(name: str, path: str | os.PathLike[str] | None = None) -> Site:
 def open_site(path: str | os.PathLike[str]) -> Site:
     """The site that is in a directory, whatever its name."""
     return site(site_name(Path(path)), path)
+
+
+def _define(session: Session, table: Relation) -> None:
+    session.define(session.definitions.adding([table], (), ()))
 
 
 def _add(total: TableDeltas, deltas: TableDeltas) -> None:

@@ -47,8 +47,8 @@ class Selection:
 
 def selected_by(relation: str) -> str | None:
     """The min or max through which alone a relation is read, which it keeps the best rows for."""
-    last = relation.rpartition(AUXILIARY_MARK)[2]
-    return last if relation.count(AUXILIARY_MARK) > 1 and last in IMPROVING else None
+    added = relation.split(AUXILIARY_MARK)[2:]
+    return next((each for each in added if each in IMPROVING), None)
 
 
 def select_best(

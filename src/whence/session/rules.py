@@ -36,7 +36,11 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
     draft = session.draft()
     for name, rows in _rows(analysis, facts, before).items():
         draft.table(analysis.relations[name]).insert(read_rows(rows, analysis.relations[name]))
-    notices: list[str] = []
+    notices = [
+        f"{each.relation!r} is marked magic, and all of its rows are needed"
+        for each in program.directives
+        if each.kind == "magic" and each.relation in after.views
+    ]
     for directive in program.directives:
         if directive.kind == "input":
             relation = _input_relation(directive, after)
@@ -49,9 +53,12 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
 
 
 def _unseen(program: Program, views: frozenset[str]) -> frozenset[str]:
-    """The views that are no output. A program that does not say what its output is has all of them for it."""
-    outputs = {each.relation for each in program.directives if each.kind != "input"}
-    return views - outputs if outputs else frozenset()
+    """The views that are no output. A program that does not say what its output is has all of them for it, but those
+    that it marks as magic.
+    """
+    outputs = {each.relation for each in program.directives if each.kind not in ("input", "magic")}
+    marked = frozenset(each.relation for each in program.directives if each.kind == "magic")
+    return (views if outputs else views & marked) - outputs
 
 
 def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from whence.functions.builtin import BUILTINS
 from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED, is_text
+from whence.lang.datalog.qualifiers import MAGIC_PRAGMA
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, duration_text
@@ -81,6 +82,8 @@ def _qualifiers(relation: Relation) -> Iterator[str]:
 
 
 def _directive(directive: Directive) -> str:
+    if directive.kind == "magic":
+        return f".pragma {datalog_string(MAGIC_PRAGMA)} {datalog_string(directive.relation)}"
     parameters = ", ".join(f"{name_word(key)}={datalog_string(value)}" for key, value in directive.parameters)
     return f".{directive.kind} {name_word(directive.relation)}{f'({parameters})' if parameters else ''}"
 

@@ -296,9 +296,10 @@ def _negates_moving(rule: Rule, flow: Flow) -> bool:
 def selected_text(relation: Relation, rules: Iterable[Rule]) -> str | None:
     """For those who ask how a relation is kept."""
     function = selected_by(relation.name)
-    if function is None:
+    aggregates = next((rule.aggregates for rule in rules if rule.head.relation == relation.name), ())
+    if function is None or not aggregates:
         return None
-    position = next(rule.aggregates[0] for rule in rules if rule.head.relation == relation.name)
+    position = aggregates[0]
     names = relation.column_names
     others = ", ".join(name for name in names if name != names[position])
     best = "least" if function == "min" else "greatest"

@@ -103,7 +103,9 @@ class _Rewriting:
         self._complete = analysis.relations.keys() - above - owing_bags(analysis.components, analysis.relations)
         # Rows of the recursion itself tell what to ask next, where a row that is there does not leave for a better one.
         self._growing = frozenset[str]() if self._is_leveled or component.aggregated else self._members
-        self._view = next((owner(name) for name in above if name not in self._members), "")
+        outside = (rule for rule in rules if rule.head.relation not in self._members)
+        asking = (owner(rule.head.relation) for rule in outside if not self._members.isdisjoint(rule.reads))
+        self._view = next(asking, "")
         self._versions: dict[str, set[Bound]] = {name: set() for name in component.relations}
         self.is_possible = (
             bool(self._view)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.limits import DEFAULT_LIMITS
-from whence.errors import DuplicateNameError, ParseError, StateError, WhenceError
+from whence.errors import DuplicateNameError, ParseError, StateError, UnsupportedError, WhenceError
 from whence.incremental.counting.counting import Counting
 from whence.model.program import Directive, Program
 from whence.model.rules import Rule
@@ -28,6 +28,7 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
     rules = tuple(rule for rule in program.rules if rule.head.relation not in facts)
     _check_declarations(program.relations, before)
     _check_heads(rules, facts, before)
+    _check_keys(program.relations, rules)
     declared = [relation for relation in program.relations if relation.name not in before.relations]
     analysis = _analyzed(program, declared, before)
     views = frozenset(rule.head.relation for rule in rules)
@@ -59,6 +60,19 @@ def _unseen(program: Program, views: frozenset[str]) -> frozenset[str]:
     outputs = {each.relation for each in program.directives if each.kind not in ("input", "magic")}
     marked = frozenset(each.relation for each in program.directives if each.kind == "magic")
     return (views if outputs else views & marked) - outputs
+
+
+def _check_keys(relations: Iterable[Relation], rules: Iterable[Rule]) -> None:
+    """What the rules of a relation yield is not looked at for keys."""
+    ruled = {rule.head.relation: rule for rule in rules}
+    for relation in relations:
+        if relation.key and relation.name in ruled:
+            raise UnsupportedError(
+                f"{relation.name!r} has a key and rules, and a key is checked where rows are inserted",
+                span=relation.span,
+                related=[("this rule defines it", ruled[relation.name].span)],
+                hint="give the key to the relations that the rules read, or keep one row of each with choice-domain",
+            )
 
 
 def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:

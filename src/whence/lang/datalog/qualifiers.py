@@ -15,6 +15,7 @@ from whence.errors import TypeMismatchError, UnknownNameError, UnsupportedError,
 from whence.lang.datalog import syntax
 from whence.lang.datalog.literals import Places
 from whence.lang.datalog.subsumption import ALL, collected, recursive_with, subsumed_relations, with_subsumption
+from whence.lang.datalog.write import MAGIC_PRAGMA
 from whence.model.program import Directive, Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Relation
@@ -23,8 +24,6 @@ from whence.model.terms import SortKey, Variable, Wildcard, Window
 
 _DIRECTIVES = ("input", "output", "printsize")
 _STORAGE = ("btree", "btree_delete", "brie", "inline", "no_inline", "no_magic")
-# What `magic` after a declaration is for a list of relations.
-MAGIC_PRAGMA = "magic-transform"
 _CHOSEN = f"{AUXILIARY_MARK}chosen"
 
 

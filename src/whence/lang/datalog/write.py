@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from whence.functions.builtin import BUILTINS
 from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED, is_text
-from whence.lang.datalog.qualifiers import MAGIC_PRAGMA
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, duration_text
@@ -38,6 +37,8 @@ _PLAIN = re.compile(r"(?:[^\W\d]|\?)[\w?$]*")
 _RESERVED = frozenset(
     "_ true false null nil and or not as distinct nullable bag key partition ttl window property".split()
 )
+# What `magic` after a declaration says, for any relations.
+MAGIC_PRAGMA = "magic-transform"
 
 
 def to_datalog(program: Program) -> str:

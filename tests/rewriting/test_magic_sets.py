@@ -279,10 +279,10 @@ def test_random_programs(seed: int) -> None:
                 assert db.rows(name) == reference.rows(name), text
                 assert feed(db, name) == feed(whole, name), text
         for name in views:
-            for row in sorted(db.rows(name), key=repr)[:4]:
-                proof = db.why(name, exactly(db, name, row))
+            for found in sorted(db.rows(name), key=repr)[:4]:
+                proof = db.why(name, exactly(db, name, found))
                 assert proof.complete
                 assert "magic" not in str(proof)
                 check(db, proof)
-                other = whole.why(name, exactly(whole, name, row))
+                other = whole.why(name, exactly(whole, name, found))
                 assert set(proof.supports(all=True)) == set(other.supports(all=True)), text

@@ -13,6 +13,7 @@ BENCHMARKS = (
     "reachability_big",
     "against_dred",
     "shortest_paths",
+    "magic_sets",
     "regions",
     "questions",
     "questions_growth",

@@ -302,7 +302,8 @@ class Builder(Transformer[Token, Any]):
         return syntax.RecordTypeNode(*_extent(parts), name, branches)
 
     def pragma(self, parts: list[Any]) -> syntax.Pragma:
-        return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])
+        _, name, value = parts
+        return syntax.Pragma(first(parts[0]), last(value or name), name, value)
 
     def component(self, parts: list[Any]) -> syntax.Component:
         _, *rest, close = parts

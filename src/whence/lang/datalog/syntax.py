@@ -261,7 +261,10 @@ class DirectiveNode(SyntaxNode):
 
 @dataclass(slots=True)
 class Pragma(SyntaxNode):
-    word: Token
+    """`.pragma "name" "value"`, of which the value may be left out."""
+
+    name: Token
+    value: Token | None
 
 
 @dataclass(slots=True)

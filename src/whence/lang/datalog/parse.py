@@ -170,6 +170,12 @@ class Builder(Transformer[Token, Any]):
         body, heads, dot = parts
         return syntax.Clause(first(body[0][0]), last(dot), heads, body)
 
+    def peer(self, parts: list[Any]) -> syntax.PeerNode:
+        word, name, *members, close = parts
+        declarations = [each for each in members if isinstance(each, syntax.Declaration)]
+        listed = [each for names in members if isinstance(names, list) for each in names]
+        return syntax.PeerNode(first(word), last(close), name, listed, declarations)
+
     def head(self, parts: list[Any]) -> syntax.HeadNode:
         minus, name, arguments, close = parts
         return syntax.HeadNode(first(minus or name), last(close), 1 if minus is None else -1, name, arguments or [])

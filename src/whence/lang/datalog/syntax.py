@@ -238,6 +238,15 @@ class Declaration(SyntaxNode):
 
 
 @dataclass(slots=True)
+class PeerNode(SyntaxNode):
+    """`peer GeneOrg { gene, .decl hasGene(...) }`."""
+
+    name: Token
+    relations: list[Token]
+    declarations: list[Declaration]
+
+
+@dataclass(slots=True)
 class Alias(SyntaxNode):
     """`.type name = members[0] | members[1]`."""
 
@@ -298,7 +307,7 @@ class Component(SyntaxNode):
 
 
 Statement: TypeAlias = (
-    Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+    Clause | Subsumption | Declaration | PeerNode | Alias | DirectiveNode | Pragma | Component | Instance | Override
 )
 
 

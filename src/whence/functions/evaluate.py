@@ -19,7 +19,7 @@ from whence.functions.skolem import skolem_value
 from whence.functions.types import Typed, TypedTerm, annotate
 from whence.model.program import Signature
 from whence.model.span import Span
-from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable
+from whence.model.terms import Call, Cast, Constant, Lambda, Skolem, Term, Variable
 from whence.model.types import NULL, MisfitError, Type, Value
 from whence.model.types.base import castable, converter, unchanged
 
@@ -77,6 +77,9 @@ def _compile(
             return Operand(itemgetter(key), variable=key)
         case Constant():
             return _constant(term.value)
+        case Lambda():
+            # The function that takes it has compiled it: see lambdas.py.
+            return _constant(None)
     operands = [_compile(argument, signatures, implementations, places) for argument in node.arguments]
     match term:
         case Cast():

@@ -189,6 +189,48 @@ _URLS = (
     "'no url at all'",
 )
 _URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "OTHER")
+# Over an INT, arrays of numbers, texts, prices and structs, and a map.
+_LAMBDAS: dict[str, tuple[str, ...]] = {
+    "transform": (
+        "transform({ints}, x -> x + {int})",
+        "transform({texts}, (x, i) -> concat(x, i))",
+        "transform({pairs}, p -> p.a * 2)",
+        "transform({ints}, x -> filter({texts}, s -> length(s) <= x))",
+        "transform({ints}, x -> x + '1')",
+    ),
+    "filter": ("filter({ints}, x -> x > {int})", "filter({texts}, (x, i) -> i % 2 = 0)", "filter({ints}, x -> NULL)"),
+    "exists": ("exists({ints}, x -> x = 1)", "exists({pairs}, p -> p.b IS NULL)"),
+    "forall": ("forall({ints}, x -> x > 0)", "forall({texts}, s -> s != 'a')"),
+    "aggregate": (
+        "aggregate({ints}, 0, (a, x) -> a + x)",
+        "reduce({texts}, '', (a, x) -> concat(a, coalesce(x, '-')), a -> length(a))",
+        "aggregate({ints}, {int}, (a, x) -> coalesce(x, a), a -> a * 1.5)",
+        "aggregate({ints}, struct(0 AS n, 0L AS s), (a, x) -> struct(a.n + 1 AS n, a.s + x AS s), a -> a.s / a.n)",
+        "aggregate({ints}, 0L, (a, x) -> a + x)",
+        "aggregate({prices}, CAST(0 AS DECIMAL(38,2)), (a, x) -> CAST(a + x AS DECIMAL(38,2)))",
+    ),
+    "zip_with": ("zip_with({ints}, {texts}, (x, s) -> concat(s, x))", "zip_with({ints}, {ints}, (x, y) -> x - y)"),
+    "array_sort_with": (
+        "array_sort({ints}, (l, r) -> CASE WHEN l < r THEN 1 WHEN l > r THEN -1 ELSE 0 END)",
+        "array_sort({texts}, (l, r) -> coalesce(length(l), 0) - coalesce(length(r), 0))",
+        "array_sort({ints}, (l, r) -> sign(l - r)::INT)",
+    ),
+    "transform_keys": ("transform_keys({map}, (k, v) -> k || 'x')", "transform_keys({map}, (k, v) -> v)"),
+    "transform_values": ("transform_values({map}, (k, v) -> v / 2)", "transform_values({map}, (k, v) -> {int})"),
+    "map_filter": ("map_filter({map}, (k, v) -> v > 1)", "map_filter({map}, (k, v) -> k < 'b' OR v IS NULL)"),
+    "map_zip_with": (
+        "map_zip_with({map}, map('a', 1.5), (k, v, w) -> v + w)",
+        "map_zip_with({map}, {map}, (k, v, w) -> struct(v, w))",
+    ),
+}
+_OVER = {
+    "int": INT,
+    "ints": ArrayType(INT),
+    "texts": ArrayType(STRING),
+    "prices": ArrayType(PRICE),
+    "pairs": ArrayType(PAIR),
+    "map": LOOKUP,
+}
 _SIGNS = ("'X'", "'q'", "'1'", "NULL", "'😀'")
 _UNITS = ("DAY", "MONTH", "HOUR", "YEAR", "QUARTER", "WEEK", "SECOND", "MICROSECOND")
 # Arguments of functions that chance alone would not find.
@@ -356,6 +398,8 @@ class Expressions:
 
     def _legal(self, function: str) -> Sequence[Term]:
         """Arguments of types that the function takes."""
+        if function in _LAMBDAS:
+            return []
         if function == "add_interval":
             return [self._term(self.chance.choice((DATE, TIMESTAMP)))]
         if BUILTINS[function].resolve == takes(returns=DOUBLE):
@@ -386,7 +430,10 @@ class Expressions:
     def _term(self, kind: Type) -> Term:
         if kind in _CONSTANTS and self.chance.random() < 0.35:
             return Constant(self.chance.choice(_CONSTANTS[kind]), kind)
-        return Variable(self.chance.choice([c.name for c in TABLE.columns if c.type == kind]))
+        return Variable(self._column(kind))
+
+    def _column(self, kind: Type) -> str:
+        return self.chance.choice([column.name for column in TABLE.columns if column.type == kind])
 
     def _argument(self, term: Term) -> str:
         """The term, or now and then something else of its type."""
@@ -402,6 +449,8 @@ class Expressions:
 
     def _written(self, function: str, arguments: list[str]) -> str | None:
         choose = self.chance.choice
+        if function in _LAMBDAS:
+            return choose(_LAMBDAS[function]).format(**{name: self._column(kind) for name, kind in _OVER.items()})
         listed = ", ".join(arguments)
         own = self._with_own_syntax(function, arguments) or self._of_values(function, arguments)
         if own is not None:

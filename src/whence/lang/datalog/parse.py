@@ -183,6 +183,10 @@ class Builder(Transformer[Token, Any]):
         _, partition, order, *more, _, call = parts
         return syntax.HeadWindowNode(*_extent(parts), partition or [], order or [], more, call)
 
+    def function(self, parts: list[Any]) -> syntax.FunctionNode:
+        _, names, body, _ = parts
+        return syntax.FunctionNode(*_extent([parts[0], parts[-1]]), names, body)
+
     def head_unnest(self, parts: list[Any]) -> syntax.HeadUnnestNode:
         _, outer, call = parts
         return syntax.HeadUnnestNode(*_extent(parts), outer is not None, call)

@@ -20,6 +20,7 @@ from whence.model import types
 from whence.model.rules import COMPARISONS, Atom
 from whence.model.schema import Relation
 from whence.model.span import Span
+from whence.model.lambdas import with_arguments
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variable_names
 from whence.model.types import Type
 
@@ -273,7 +274,7 @@ def rename(term: Term, change: Callable[[Variable], Term]) -> Term:
             if term.function in _ARITHMETIC:
                 pairs = zip(term.arguments, arguments, strict=True)
                 arguments = tuple(new if old is new else not_literal(new) for old, new in pairs)
-            return Call(term.function, arguments, span=term.span)
+            return with_arguments(term, arguments)
         case Skolem():
             return Skolem(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
         case Cast(term=Variable() as variable):

@@ -14,6 +14,7 @@ from whence.lang.sql.block import Block
 from whence.lang.sql.coercion import coerced
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
 from whence.lang.sql.grammar import DIALECT, Plus
+from whence.lang.sql.lambdas import lambda_call, parameter
 from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
@@ -80,6 +81,8 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
             return sub(node.this)
         case exp.Column():
             return _column(lowering, block, node, span)
+        case exp.Identifier():
+            return parameter(node, span)
         case exp.Literal():
             return to_constant(node, span)
         case exp.Boolean():
@@ -194,6 +197,8 @@ def _function(
     if any(isinstance(a, exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
     node = with_columns(lowering, block, node)
+    if any(isinstance(each, exp.Lambda) for each in node.expressions):
+        return lambda_call(name, node.expressions, sub, span, lowering)
     if lowered == "struct" and lowered not in lowering.signatures:
         return struct_call(node, sub, span)
     if lowered == "from_json" and lowered not in lowering.signatures:
@@ -241,7 +246,7 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
     exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),
     exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
     exp.CurrentTimestamp: ("current_timestamp", "it changes by itself; put the value into a table"),
-    exp.Lambda: ("a lambda", None),
+    exp.Lambda: ("a lambda in this place", "transform(array, x -> x + 1) and the like take one"),
     exp.Alias: ("AS in this place", None),
     exp.Filter: ("FILTER after what is no aggregate", "use CASE WHEN or if(...)"),
     exp.Aliases: ("a list of names for one column", None),

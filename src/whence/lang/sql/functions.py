@@ -36,6 +36,7 @@ SYNONYMS = {
     "negative": "-",
     "to_varchar": "to_char",
     "printf": "format_string",
+    "reduce": "aggregate",
 }
 # Other than coalesce itself, these take two values.
 TWO_ARGUMENTS = ("nvl", "ifnull")
@@ -89,11 +90,6 @@ _FAMILIES = (
         "tumble tumble_start tumble_end hop hop_start hop_end session session_start session_end",
         "{name}(...) is not Spark's",
         "GROUP BY window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds') or session_window(ts, '5 minutes')",
-    ),
-    (
-        "transform filter aggregate reduce exists forall zip_with transform_keys transform_values map_filter",
-        "{name}(...) takes a lambda, which is not supported",
-        "define the whole of it in Python: db.function(...)",
     ),
     (
         (

@@ -59,8 +59,7 @@ class TypedLambda(Type):
 
 # Another lambda in the place of one, whose variables have these types.
 Change = Callable[[Lambda, "Mapping[str, Typed]"], Lambda]
-# For each lambda in turn, the types that it can have parameters of, from the types of the values and of what the lambdas
-# before it give; raises for a result that does not fit.
+# Types the lambdas of a call one after the other, and gives the type of the call; raises where a result does not fit.
 Shape = Callable[["_Resolution"], Type]
 
 
@@ -89,7 +88,7 @@ class _Resolution:
         return bool(self._left)
 
     def body(self, *given: Type, least: int | None = None) -> Type:
-        """What the next lambda gives for parameters of these types; the last of them it may leave out down to `least`."""
+        """What the next lambda gives for parameters of these types, of which it has `least` at least."""
         from whence.functions.types import annotate
 
         if not self._left:
@@ -154,7 +153,6 @@ def with_lambdas(call: Call, types: tuple[Type, ...], change: Change) -> tuple[T
 
 def _higher_order(name: str, plain: tuple[Parameter, ...], shape: Shape, apply: Function, strict: int = 1) -> Builtin:
     """A function that is NULL where one of its first `strict` values is."""
-
     _SHAPES[name] = plain, shape
 
     def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:

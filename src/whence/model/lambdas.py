@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 
 from whence.model.span import Span
 from whence.model.terms import Call, Cast, Lambda, Skolem, Term, Variable, variable_names, variables
@@ -27,9 +28,7 @@ def closed(function: str, arguments: Sequence[Term], span: Span | None) -> Call:
     )
     captured: dict[str, Term] = {name: Variable(f"${place}") for place, name in enumerate(outside)}
     plain = [each for each in arguments if not isinstance(each, Lambda)]
-    return Call(
-        function, (*plain, *(_closed(each, captured) for each in lambdas), *map(Variable, outside)), span=span
-    )
+    return Call(function, (*plain, *(_closed(each, captured) for each in lambdas), *map(Variable, outside)), span=span)
 
 
 def _closed(term: Lambda, captured: Mapping[str, Term]) -> Lambda:
@@ -54,9 +53,8 @@ def opened(call: Call) -> tuple[Term, ...]:
 def _opened(term: Lambda, outside: Sequence[Term], used: frozenset[str]) -> Lambda:
     names: list[str] = []
     for name in term.names:
-        while name in used or name in names:
-            name += "_"
-        names.append(name)
+        free = next(each for each in (name + "_" * tails for tails in count()) if each not in (*used, *names))
+        names.append(free)
     binding: dict[str, Term] = dict(zip(term.captured, outside, strict=True))
     binding |= {place: Variable(name) for place, name in zip(term.parameters, names, strict=True)}
     return Lambda(tuple(names), (), renamed(term.body, binding), tuple(names), span=term.span)

@@ -39,6 +39,7 @@ from whence.model.types import (
     Type,
     Value,
 )
+from whence.model.types.intervals import DAY_TIME, YEAR_MONTH, Months
 
 PRICE, WIDE, FINE, LONG = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30), DecimalType(18, 0)
 LOOKUP = MapType(STRING, INT)
@@ -88,6 +89,11 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(PRICE): ((), (Decimal("0.50"), None)),
     ArrayType(REAL): ((), (0.5, -2.0), (1.5, None), (3.0, 4.0)),
     ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
+    YEAR_MONTH: tuple(map(Months, (0, 1, -1, 14, -30, 2**31 - 1))),
+    DAY_TIME: tuple(
+        datetime.timedelta(microseconds=each)
+        for each in (0, 1, -1, 86_400_000_000, 93_784_500_000, -5 * 3_600_000_000, 2**63 - 1, 1_500_000)
+    ),
     LOOKUP: ((), (("a", 1),), (("b", None), ("a", 2)), (("12", -7),)),
     PAIR: ((1, "a"), (1, None), (None, None), (-3, "b")),
     ArrayType(PAIR): ((), ((1, "a"),), ((2, None), None, (2, "😀"), (1, "x"))),
@@ -235,6 +241,8 @@ _SIGNS = ("'X'", "'q'", "'1'", "NULL", "'😀'")
 _UNITS = ("DAY", "MONTH", "HOUR", "YEAR", "QUARTER", "WEEK", "SECOND", "MICROSECOND")
 # Arguments of functions that chance alone would not find.
 _PLACES: dict[str, tuple[Type, ...]] = {
+    "make_ym_interval": (INT, INT),
+    "make_dt_interval": (INT, INT, INT, PRICE),
     "make_timestamp": (INT, INT, INT, INT, INT, PRICE),
     "try_make_timestamp": (INT, INT, INT, INT, INT, PRICE),
     "make_date": (INT, INT, INT),
@@ -285,7 +293,7 @@ _PLACES: dict[str, tuple[Type, ...]] = {
 }
 _OPTIONAL = dict.fromkeys(
     "mask overlay regexp_replace regexp_extract regexp_extract_all regexp_instr split levenshtein locate "
-    "months_between array_join from_unixtime".split(),
+    "months_between array_join from_unixtime make_ym_interval".split(),
     1,
 )
 _FIELDS = ("YEAR", "QTR", "MONTH", "DAYS", "DOW", "HOUR", "MIN", "SECOND", "SECONDS")
@@ -298,6 +306,10 @@ _CASTS = (
     "ARRAY<DOUBLE>",
     "STRUCT<q: DOUBLE, b: STRING>",
     "STRUCT<a: STRING, b: INT>",
+    "INTERVAL YEAR",
+    "INTERVAL DAY TO HOUR",
+    "INTERVAL MINUTE",
+    "INTERVAL SECOND",
 )
 
 _ESCAPES = ("'!'", "'%'", "'a'")
@@ -484,6 +496,9 @@ class Expressions:
                 return f"{one} {choose('+-')} INTERVAL {choose(_INTERVALS)}"
             case "extract_second", [one]:
                 return f"EXTRACT({choose(_FIELDS)} FROM {one})"
+            # Of an interval they are parts of EXTRACT only.
+            case (("year" | "month" | "day" | "hour" | "minute"), [one]) if choose((True, False)):
+                return f"EXTRACT({function} FROM {one})"
             case "concat", [one, *_] if choose((True, False)):
                 return " || ".join(arguments)
             case (("trim" | "ltrim" | "rtrim"), [characters, one]) if choose((True, False)):

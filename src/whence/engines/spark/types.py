@@ -15,7 +15,7 @@ from pyspark.sql.types import StructField, StructType
 
 from whence.errors import UnsupportedError
 from whence.model.schema import Relation, owner
-from whence.model.types import ArrayType, DecimalType, MapType, Row, Type, Value
+from whence.model.types import ArrayType, DecimalType, IntervalType, MapType, Row, Type, Value
 from whence.model.types import StructType as WhenceStruct
 
 
@@ -29,6 +29,10 @@ def spark_type(kind: Type) -> spark.DataType:
             return spark.MapType(spark_type(key), spark_type(value))
         case WhenceStruct(fields=fields):
             return StructType([StructField(name, spark_type(each)) for name, each in fields])
+        case IntervalType(first=first, last=last):
+            units = list(kind.UNITS)
+            made: spark.DataType = getattr(spark, kind.spark_name)(units.index(first), units.index(last))
+            return made
     found: spark.DataType = getattr(spark, kind.spark_name)()
     return found
 

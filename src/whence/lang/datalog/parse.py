@@ -134,7 +134,7 @@ def read_statements(source: SourceText, start: str = "start") -> list[syntax.Sta
 @cache
 def _parser() -> Lark:
     grammar = files("whence.lang.datalog").joinpath("grammar.lark").read_text(encoding="utf-8")
-    grammar = grammar.replace("TYPE_NAMES", "|".join([*BY_NAME, "DECIMAL"]))
+    grammar = grammar.replace("TYPE_NAMES", "|".join(sorted([*BY_NAME, "DECIMAL"], key=len, reverse=True)))
     starts = ["start", "mappings"]
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder(), start=starts)
 

@@ -17,10 +17,10 @@ from whence.errors import UnknownNameError
 from whence.functions.types import Typed, common_type
 from whence.lang.sql.literals import cast, not_literal
 from whence.model import types
+from whence.model.lambdas import with_arguments
 from whence.model.rules import COMPARISONS, Atom
 from whence.model.schema import Relation
 from whence.model.span import Span
-from whence.model.lambdas import with_arguments
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variable_names
 from whence.model.types import Type
 

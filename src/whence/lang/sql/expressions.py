@@ -14,8 +14,9 @@ from whence.lang.sql.block import Block
 from whence.lang.sql.coercion import coerced
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
 from whence.lang.sql.grammar import DIALECT, Plus
-from whence.lang.sql.lambdas import lambda_call, parameter
-from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
+from whence.lang.sql.intervals import interval_constant, interval_parts
+from whence.lang.sql.lambdas import lambda_call
+from whence.lang.sql.literals import cast, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.shorthand import shorthand, unit_call
@@ -81,8 +82,6 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
             return sub(node.this)
         case exp.Column():
             return _column(lowering, block, node, span)
-        case exp.Identifier():
-            return parameter(node, span)
         case exp.Literal():
             return to_constant(node, span)
         case exp.Boolean():
@@ -98,10 +97,9 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
         case exp.Not():
             return negate(sub(node.this), span)
         case exp.Add() | exp.Sub() if isinstance(node.expression, exp.Interval):
-            months, days, micros = interval_parts(node.expression, span, negative=isinstance(node, exp.Sub))
-            return add_interval(sub(node.this), months, days, micros, span)
+            return _with_interval(lowering, block, sub(node.this), node, node.expression, span)
         case exp.Add() if isinstance(node.this, exp.Interval):
-            return add_interval(sub(node.expression), *interval_parts(node.this, span, negative=False), span)
+            return _with_interval(lowering, block, sub(node.expression), node, node.this, span)
         case exp.NullSafeNEQ():
             return Call("not", (Call("<=>", (sub(node.this), sub(node.expression)), span=span),), span=span)
         case exp.Binary() if type(node) in _ARITHMETIC:
@@ -119,7 +117,7 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
             return subqueries.exists_mark(lowering, block, node.this, span)
         case exp.In() if node.args.get("query") is not None:
             return subqueries.in_mark(lowering, block, row(lowering, block, node.this), node.args["query"], span)
-        case exp.Func() | exp.Condition() | exp.Predicate() if type(node) in SPECIAL_FORMS:
+        case exp.Expr() if type(node) in SPECIAL_FORMS:
             return SPECIAL_FORMS[type(node)](node, sub, span)
     raise unsupported(node, span)
 
@@ -142,6 +140,18 @@ def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | Non
     if name.lower() in block.aliases:
         hint = "it is an alias of this SELECT: write its expression again, or compute it in a subquery in FROM"
     raise UnknownNameError(f"unknown column {name!r}", span=span, hint=hint)
+
+
+def _with_interval(
+    lowering: Lowering, block: Block, term: Term, node: exp.Add | exp.Sub, interval: exp.Interval, span: Span | None
+) -> Term:
+    """The sum or the difference of a term and a literal, which may be one of weeks if the term is a time."""
+    constant = interval_constant(interval, lowering.span(interval) or span)
+    kind = lowering.typed(coerced(term, block.environment(), lowering.signatures), block).type
+    if constant is not None and (isinstance(kind, types.IntervalType) or kind == types.NULL):
+        sides = (constant, term) if node.this is interval else (term, constant)
+        return Call("+" if isinstance(node, exp.Add) else "-", sides, span=span)
+    return add_interval(term, *interval_parts(interval, span, negative=isinstance(node, exp.Sub)), span)
 
 
 def add_interval(term: Term, months: int, days: int, micros: int, span: Span | None) -> Term:
@@ -243,7 +253,6 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
         "use array(...), and element_at(array, position), which counts from 1",
     ),
     exp.Placeholder: ("a parameter", "write the value itself; rows of values go in with db.insert(...)"),
-    exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),
     exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
     exp.CurrentTimestamp: ("current_timestamp", "it changes by itself; put the value into a table"),
     exp.Lambda: ("a lambda in this place", "transform(array, x -> x + 1) and the like take one"),

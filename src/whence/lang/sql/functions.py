@@ -95,7 +95,7 @@ _FAMILIES = (
         (
             "hash xxhash64 arrays_zip "
             "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
-            "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
+            "to_utc_timestamp make_interval"
         ),
         _NOT_THERE,
         "define it in Python: db.function({name!r}, ..., returns=...)",

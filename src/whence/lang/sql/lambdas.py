@@ -46,7 +46,9 @@ def _lambda(node: exp.Expr, sub: Callable[[exp.Expr], Term], lowering: Lowering)
     query = node.this.find(exp.Query)
     if query is not None:
         raise UnsupportedError(
-            "a subquery in a lambda is not supported", span=lowering.span(query), hint="join with it, and use its column"
+            "a subquery in a lambda is not supported",
+            span=lowering.span(query),
+            hint="join with it, and use its column",
         )
     for call in node.this.find_all(exp.Anonymous):
         if str(call.this).lower() in lowering.signatures:

@@ -76,7 +76,8 @@ class Mirror:
 
     def live(self, query: str) -> pa.Table:
         """The rows in Spark."""
-        return _table(self._session.sql(query))
+        frame = self._session.sql(query)
+        return intervals_as_texts(_table(frame), [field.dataType.simpleString() for field in frame.schema])
 
     def _listed(self) -> list[tuple[str, str]]:
         """The tables and views that can be read without the name of a schema."""

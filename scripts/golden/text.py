@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from whence.model.types import DOUBLE, REAL
+from whence.model.types import BY_NAME, DOUBLE, REAL, Value
 
 _INTERVAL = b"interval"
 _NAMES = {
@@ -54,15 +54,19 @@ def intervals_as_texts(table: pa.Table, types: Sequence[str]) -> pa.Table:
     """The table with its intervals as Hive shows them, `1-2` and `1 02:03:04.500000000`."""
     for place, kind in enumerate(types):
         if kind.startswith("interval"):
-            values = [None if value is None else _interval(value) for value in table.column(place).to_pylist()]
+            own = BY_NAME[kind.upper()]
+            values = [
+                None if value is None else _interval(own.accept(value)) for value in table.column(place).to_pylist()
+            ]
             field = pa.field(table.column_names[place], pa.string(), metadata={_INTERVAL: kind})
             table = table.set_column(place, field, pa.array(values, pa.string()))
     return table
 
 
-def _interval(value: int | datetime.timedelta) -> str:
+def _interval(value: Value) -> str:
     if isinstance(value, int):
         return f"{'-' * (value < 0)}{abs(value) // 12}-{abs(value) % 12}"
+    assert isinstance(value, datetime.timedelta)
     length = abs(value)
     hours, rest = divmod(length.seconds, 3600)
     time = f"{hours:02}:{rest // 60:02}:{rest % 60:02}.{length.microseconds:06}000"

@@ -104,11 +104,22 @@ def _builtin_call(term: Call, resolved: Resolved, arguments: tuple[TypedTerm, ..
     ]
     function = builtin.python(resolved)
     if not builtin.strict:
-        return Operand(function(*widened))
+        evaluate = function(*widened)
+        return Operand(_placing(evaluate, term.span) if builtin.fails else evaluate)
     simple = all(operand.constant or operand.variable for operand in widened)
     if builtin.last_first and len(widened) == 2 and not simple:
         return _strict(lambda second, first: function(first, second), widened[::-1], term.span)
     return _strict(function, widened, term.span)
+
+
+def _placing(operand: Evaluator, span: Span | None) -> Evaluator:
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        try:
+            return operand(environment)
+        except EvaluationError as error:
+            raise _placed(error, span) from None
+
+    return evaluate
 
 
 def _constant(value: Value) -> Operand:

@@ -48,7 +48,10 @@ def is_of_intervals(call: Call, types: tuple[Type, ...]) -> bool:
     """Whether an operator works on intervals, or gives one."""
     if any(map(is_interval, types)):
         return True
-    return call.function == "-" and len(types) == 2 and all(kind.is_time for kind in types)
+    if len(types) != 2 or not any(kind.is_time for kind in types):
+        return False
+    read = (NULL, STRING) if implicit.are_on() and call.function == "-" else (NULL,)
+    return NULL in types or (call.function == "-" and all(kind.is_time or kind in read for kind in types))
 
 
 def resolve_sum(call: Call, types: tuple[Type, ...]) -> Resolved:
@@ -56,6 +59,12 @@ def resolve_sum(call: Call, types: tuple[Type, ...]) -> Resolved:
     if len(types) == 1:
         return Resolved(types[0], types)
     left, right = types
+    times = [kind for kind in types if kind.is_time]
+    if len(times) == 1 and (NULL in types or STRING in types):
+        # A NULL beside a date is a number of days that are added, or a date; a text is read as one.
+        if call.function == "+":
+            return Resolved(times[0], tuple(INT if kind == NULL else kind for kind in types))
+        types = left, right = times[0], times[0]
     if left.is_time and right.is_time:
         common = common_type(types)
         assert common is not None
@@ -95,9 +104,9 @@ def resolve_quotient(call: Call, types: tuple[Type, ...]) -> Resolved:
 def added(resolved: Resolved, sign: int) -> Callable[..., Any]:
     """The sum, or with a negative sign the difference."""
     if len(resolved.arguments) == 1:
-        kind = resolved.result
-        assert isinstance(kind, IntervalType)
-        return lambda value: kind.of_units(sign * kind.units(value))
+        own = resolved.result
+        assert isinstance(own, IntervalType)
+        return lambda value: own.of_units(sign * own.units(value))
     left, right = resolved.arguments
     if left.is_time and right.is_time:
         return lambda end, start: datetime.timedelta(days=(end - start).days) if left == DATE else end - start
@@ -234,7 +243,7 @@ def _part(kind: IntervalType, field: str) -> Callable[[Any], Any]:
 
 INTERVALS = (
     Builtin("interval_units", takes(INTERVAL, returns=BIGINT), lambda resolved: resolved.arguments[0].ordinal),
-    Builtin("interval_of", _resolve_of_units, _of_units, strict=False),
+    Builtin("interval_of", _resolve_of_units, _of_units, strict=False, fails=True),
     Builtin("make_ym_interval", takes(COUNT, COUNT, returns=YEAR_MONTH, optional=1), plain(_make_year_month)),
     Builtin(
         "make_dt_interval",

@@ -95,7 +95,8 @@ class _Resolution:
             raise ArityError(f"{title(self.call.function)} takes another lambda", span=self.call.span)
         term = self._left.pop(0)
         count = len(term.parameters)
-        if not (len(given) if least is None else least) <= count <= len(given):
+        # What is no lambda stands for one that gives it for all values, as in Spark.
+        if count and not (len(given) if least is None else least) <= count <= len(given):
             raise ArityError(
                 f"a lambda of {title(self.call.function)} has {len(given)} parameters, not {count}",
                 span=term.span or self.call.span,
@@ -140,6 +141,10 @@ def _variable_types(term: Lambda, given: Sequence[Type], captured: Sequence[Type
 _SHAPES: dict[str, tuple[Sequence[Parameter], Shape]] = {}
 
 
+def values_before_lambdas(function: str) -> int:
+    return len(_SHAPES[function][0])
+
+
 def with_lambdas(call: Call, types: tuple[Type, ...], change: Change) -> tuple[Term, ...]:
     """The arguments of a call, each lambda changed when the types of its variables are known."""
     if call.function not in _SHAPES:
@@ -178,7 +183,7 @@ def _higher_order(name: str, plain: tuple[Parameter, ...], shape: Shape, apply: 
 
         return make
 
-    return Builtin(name, resolve, python, strict=False, nullable=always)
+    return Builtin(name, resolve, python, strict=False, nullable=always, fails=True)
 
 
 def _compiled(kind: TypedLambda) -> Callable[[tuple[Any, ...]], Function]:

@@ -150,7 +150,7 @@ def _part(place: int) -> Callable[[Resolved], Callable[..., Any]]:
 
 
 MAPS = (
-    Builtin("map", _resolve_map, plain(_map), strict=False, nullable=never),
+    Builtin("map", _resolve_map, plain(_map), strict=False, nullable=never, fails=True),
     Builtin("map_from_arrays", _resolve_from_arrays, plain(_from_arrays)),
     Builtin("map_from_entries", _resolve_from_entries, plain(_from_entries), nullable=always),
     Builtin("map_keys", takes(MAP, returns=_keys), _part(0)),

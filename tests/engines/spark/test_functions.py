@@ -356,7 +356,9 @@ def arguments_frame(session: SparkSession, rows: Sequence[Row]) -> DataFrame:
     return frame
 
 
-def ntz(kind: Type) -> DataType:
+def ntz(kind: Type) -> DataType | str:
+    if isinstance(kind, IntervalType):
+        return kind.simple_name
     return TimestampNTZType() if kind == TIMESTAMP else spark_type(kind)
 
 
@@ -420,6 +422,8 @@ def same_type(ours: Type, theirs: DataType) -> bool:
     if isinstance(ours, StructType) and isinstance(theirs, SparkStruct):
         kinds = [field.dataType for field in theirs.fields]
         return [name for name, _ in ours.fields] == theirs.names and all(map(same_type, ours.inner, kinds))
+    if isinstance(ours, IntervalType):
+        return ours.simple_name == theirs.simpleString()
     # Spark's date_trunc makes a moment with a zone even of a time that has none.
     return spark_type(ours) == theirs or (ours == TIMESTAMP and isinstance(theirs, TimestampType | TimestampNTZType))
 

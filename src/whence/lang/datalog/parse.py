@@ -185,7 +185,7 @@ class Builder(Transformer[Token, Any]):
 
     def function(self, parts: list[Any]) -> syntax.FunctionNode:
         _, names, body, _ = parts
-        return syntax.FunctionNode(*_extent([parts[0], parts[-1]]), names, body)
+        return syntax.FunctionNode(*_extent([parts[0], parts[-1]]), names or [], body)
 
     def head_unnest(self, parts: list[Any]) -> syntax.HeadUnnestNode:
         _, outer, call = parts

@@ -15,7 +15,7 @@ from whence.lang.sql.coercion import coerced
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
 from whence.lang.sql.grammar import DIALECT, Plus
 from whence.lang.sql.intervals import interval_constant, interval_parts
-from whence.lang.sql.lambdas import lambda_call
+from whence.lang.sql.lambdas import lambda_call, takes_lambda
 from whence.lang.sql.literals import cast, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
@@ -207,7 +207,7 @@ def _function(
     if any(isinstance(a, exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
     node = with_columns(lowering, block, node)
-    if any(isinstance(each, exp.Lambda) for each in node.expressions):
+    if lowered not in lowering.signatures and takes_lambda(name, node.expressions):
         return lambda_call(name, node.expressions, sub, span, lowering)
     if lowered == "struct" and lowered not in lowering.signatures:
         return struct_call(node, sub, span)

@@ -64,7 +64,7 @@ def interval_constant(node: exp.Interval, span: Span | None) -> Constant | None:
             number = -number if negative else number
             if number not in kind.LIMITS:
                 raise TypeMismatchError("this INTERVAL is too long", span=span)
-            return Constant(kind.made(number), kind, span=span)
+            return Constant(kind.of_units(number), kind, span=span)
     return None
 
 

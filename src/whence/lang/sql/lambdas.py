@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from whence.errors import DuplicateNameError, UnsupportedError
-from whence.functions.lambdas import HIGHER_ORDER
+from whence.functions.lambdas import HIGHER_ORDER, values_before_lambdas
 from whence.lang.sql.functions import builtin_name
 from whence.lang.sql.lowering import Lowering
 from whence.model.lambdas import MARK, closed
@@ -23,6 +23,14 @@ def parameter(node: exp.Identifier, span: Span | None) -> Variable:
     return Variable(MARK + node.name.lower(), span=span)
 
 
+def takes_lambda(name: str, arguments: Sequence[exp.Expr]) -> bool:
+    """Whether the last argument is a lambda, or stands for one that gives the same for all values."""
+    if any(isinstance(each, exp.Lambda) for each in arguments):
+        return True
+    lowered = name.lower()
+    return len(arguments) > 1 and (lowered in _WITH_LAMBDA or builtin_name(name) in HIGHER_ORDER)
+
+
 def lambda_call(
     name: str,
     arguments: Sequence[exp.Expr],
@@ -34,12 +42,17 @@ def lambda_call(
     builtin = _WITH_LAMBDA.get(lowered) or builtin_name(name)
     if builtin not in HIGHER_ORDER:
         raise UnsupportedError(f"{name}(...) takes no lambda", span=span)
-    return closed(builtin, [_lambda(each, sub, lowering) for each in arguments], span)
+    values = values_before_lambdas(builtin)
+    return closed(
+        builtin,
+        [sub(each) if place < values else _lambda(each, sub, lowering) for place, each in enumerate(arguments)],
+        span,
+    )
 
 
 def _lambda(node: exp.Expr, sub: Callable[[exp.Expr], Term], lowering: Lowering) -> Term:
     if not isinstance(node, exp.Lambda):
-        return sub(node)
+        return Lambda((), (), sub(node), span=lowering.span(node))
     names = [each.name.lower() for each in node.expressions]
     if len(set(names)) < len(names):
         raise DuplicateNameError("two parameters of this lambda have one name", span=lowering.span(node))

@@ -63,7 +63,8 @@ def term_sql(term: Term, variables: Mapping[str, str], level: int = 0) -> str:
             return f"{function}({'DISTINCT ' if distinct else ''}{inside})"
         case Lambda(parameters=parameters, body=body):
             names = {name: name_sql(name) for name in parameters}
-            return f"({', '.join(names.values())}) -> {term_sql(body, {**variables, **names})}"
+            text = term_sql(body, {**variables, **names})
+            return f"({', '.join(names.values())}) -> {text}" if names else text
         case Call(function=function):
             own, text = _call(function, opened(term), sub)
             return f"({text})" if own < level else text

@@ -81,6 +81,8 @@ class IntervalType(Type):
         return self.made(number)
 
     smallest = ""
+    # Of a number that becomes an interval, as Spark does it.
+    rounding = decimal.ROUND_DOWN
 
     def made(self, number: int) -> Any:
         raise NotImplementedError
@@ -179,9 +181,9 @@ class IntervalType(Type):
         return self._of_number if isinstance(source, IntegerType | DecimalType) else None
 
     def _of_number(self, value: int | decimal.Decimal) -> Any:
-        """A CAST from a number of its last unit, rounded half up to what the type can tell apart."""
+        """A CAST from a number of its last unit, rounded to what the type can tell apart."""
         steps = CONTEXT.multiply(decimal.Decimal(value), self.UNITS[self.last] // self.step)
-        number = int(steps.to_integral_value(decimal.ROUND_HALF_UP)) * self.step
+        number = int(steps.to_integral_value(self.rounding)) * self.step
         if number not in self.LIMITS:
             raise cast_failure(value, self, ": it is too long")
         return self.made(number)
@@ -205,17 +207,19 @@ class IntervalType(Type):
     def from_sqlite(self, value: int) -> Any:
         return self.made(value)
 
-    def to_spark(self, value: Any) -> str:
-        return self.to_text(value)
+    def to_spark(self, value: Any) -> object:
+        return self.whole.to_text(value)
 
 
 class YearMonthType(IntervalType):
     UNITS = {"YEAR": 12, "MONTH": 1}  # noqa: RUF012
     LIMITS = INT.limits
     smallest = "months"
+    rounding = decimal.ROUND_HALF_UP
 
     def __init__(self, first: str, last: str) -> None:
-        super().__init__(first, last, Months, "int32", "YearMonthIntervalType", "INTEGER")
+        # Neither Arrow nor PySpark has a value for months, and so they are numbers there.
+        super().__init__(first, last, Months, "int32", "IntegerType", "INTEGER")
 
     @property
     def whole(self) -> YearMonthType:
@@ -249,13 +253,17 @@ class YearMonthType(IntervalType):
     def from_arrow(self, values: list[Any]) -> list[Any]:
         return [None if value is None else Months(value) for value in values]
 
+    def to_spark(self, value: int) -> int:
+        return int(value)
+
     def spark_bytes(self, value: int) -> bytes:
         return int(value).to_bytes(4, "little", signed=True)
 
 
 class DayTimeType(IntervalType):
     UNITS = {"DAY": 86_400_000_000, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000}  # noqa: RUF012
-    LIMITS = BIGINT.limits
+    # Without the least BIGINT, which Arrow has no timedelta for.
+    LIMITS = BIGINT.limits[1:]
     smallest = "microseconds"
 
     def __init__(self, first: str, last: str) -> None:

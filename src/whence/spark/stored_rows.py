@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from whence.engines.spark.frames import as_seen, overlaid, summed
 from whence.engines.spark.registry import COUNTS, latest
-from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow
+from whence.engines.spark.types import arrow_frame, column_names, public_sql, rows_from_arrow
 from whence.model.schema import Column, Relation
 from whence.spark.bulk_load import joined
 from whence.storage.files.files import Files
@@ -41,7 +41,12 @@ class Counted:
         if not self.single:
             copies = functions.sequence(functions.lit(1), functions.col("n").cast("int"))
             frame = frame.where("n > 0").withColumn("n", functions.explode(copies))
-        return frame.select([functions.col(f"c{at}").alias(name) for at, name in enumerate(relation.column_names)])
+        return frame.select(
+            [
+                functions.expr(public_sql(f"c{at}", column.type)).alias(column.name)
+                for at, column in enumerate(relation.columns)
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,14 @@ class TypedNode(SyntaxNode):
 
 
 @dataclass(slots=True)
+class FunctionNode(SyntaxNode):
+    """`fn {x, i: x + i}`, as an argument of a function that takes one."""
+
+    parameters: list[Token]
+    body: Node
+
+
+@dataclass(slots=True)
 class Ascribed(SyntaxNode):
     """`null::INT`: a constant of a type that its text alone does not show."""
 

@@ -34,7 +34,7 @@ from whence.planning.statistics import changes_left, is_outdated
 Taker: TypeAlias = Callable[[BindingColumns], Take]
 
 # So few rows go through a plan one by one: to put those together that join alike would take longer.
-FEW_ROWS = 8
+FEW_ROWS = 16
 
 
 class DeltaPart(NamedTuple):
@@ -72,6 +72,9 @@ class RuleDeltas:
         self._stores = stores
         self._taker = taker
         self._reads = {number: name for number, literal in enumerate(rule.body) if (name := relation_of(literal))}
+        names = [*self._reads.values()]
+        # The literals of relations that are read once.
+        self._only = {name: number for number, name in self._reads.items() if names.count(name) == 1}
         atoms: dict[int, AtomSource] = {}
         negations: dict[int, NegatedSource] = {}
         for number, name in self._reads.items():
@@ -95,19 +98,14 @@ class RuleDeltas:
 
     def apply(self, deltas: Mapping[str, Delta]) -> None:
         """Gives the view the bindings that come and go."""
+        if len(deltas) == 1:
+            ((name, delta),) = deltas.items()
+            if len(delta) <= FEW_ROWS and self._apply_few(name, delta):
+                return
         touched = [(number, name) for number, name in self._reads.items() if name in deltas]
         if not touched:
             return
-        self._changes_left -= sum([len(deltas[name]) for _, name in touched])
-        if self._changes_left < 0:
-            self._drop_outdated(StoreStatistics(self._stores, deltas))
-        if len(touched) == 1 and self._counter is None:
-            ((number, name),) = touched
-            prepared = self._prepared.get(number) or self._prepare(number, StoreStatistics(self._stores, deltas))
-            trigger, delta = prepared.trigger, deltas[name]
-            if len(delta) <= FEW_ROWS and isinstance(trigger, AtomTrigger) and trigger.is_simple(delta):
-                prepared.pipeline.follow(trigger.bindings(delta), self._reading, prepared.take_one_by_one)
-                return
+        self._count_changes(sum([len(deltas[name]) for _, name in touched]), deltas)
         entered: dict[int, EnteredChange] = {}
         for number, name in touched:
             prepared = self._prepared.get(number) or self._prepare(number, StoreStatistics(self._stores, deltas))
@@ -119,6 +117,25 @@ class RuleDeltas:
             start = entered[part.trigger].start(several=len(entered) > 1)
             for batch in prepared.pipeline.run(self._beside(part, entered), start, prepared.trigger.steps):
                 prepared.take(batch)
+
+    def _apply_few(self, name: str, delta: Delta) -> bool:
+        """Lets the rows go through the plan one by one; answers whether that can be."""
+        number = self._only.get(name)
+        if number is None or self._counter is not None:
+            return False
+        self._count_changes(len(delta), {name: delta})
+        prepared = self._prepared.get(number) or self._prepare(number, StoreStatistics(self._stores, {name: delta}))
+        trigger = prepared.trigger
+        if not isinstance(trigger, AtomTrigger) or not trigger.is_simple(delta):
+            return False
+        prepared.pipeline.follow(trigger.bindings(delta), self._reading, prepared.take_one_by_one)
+        return True
+
+    def _count_changes(self, rows: int, deltas: Mapping[str, Delta]) -> None:
+        """So many change: plans may be outdated."""
+        self._changes_left -= rows
+        if self._changes_left < 0:
+            self._drop_outdated(StoreStatistics(self._stores, deltas))
 
     def _beside(self, part: DeltaPart, entered: Mapping[int, EnteredChange]) -> BodySources:
         """What the other literals read."""
@@ -373,9 +390,8 @@ class Counting(Maintainer):
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         self.view.begin()
-        changed = {name: delta for name, delta in deltas.items() if delta}
         for rule in self._rules:
-            rule.apply(changed)
+            rule.apply(deltas)
         delta = self.view.change()
         return {self._name: delta} if delta else {}
 

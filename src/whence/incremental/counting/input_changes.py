@@ -87,7 +87,9 @@ class AtomTrigger:
 
     def is_simple(self, delta: Delta) -> bool:
         """Whether nothing can cancel out before it is joined."""
-        return not self._joins or len({change > 0 for change in delta.values()}) == 1
+        if not self._joins or self._sees_all or len(delta) == 1:
+            return True
+        return len({change > 0 for change in delta.values()}) == 1
 
     def _replaced(self, delta: KeyedDelta) -> tuple[Batch, Batch]:
         """The entries of rows that go, and of rows that come, where these do not leave the same."""

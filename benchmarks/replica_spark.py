@@ -34,9 +34,9 @@ def run(sizes: Sizes) -> Report:
     report = Report(
         "replica_spark",
         "The cloud site on Spark",
-        f"{sizes.sites} sites make {sizes.updates:,} inserts and deletes of rows that many of them have, apart from each "
-        f"other, and leave files in {ROUNDS} rounds. Spark merges them, maintains a count by region, and one site follows "
-        "that. Compared with the greatest length of each row, found by a plain loop.",
+        f"{sizes.sites} sites make {sizes.updates:,} inserts and deletes of rows that many of them have, apart from "
+        f"each other, and leave files in {ROUNDS} rounds. Spark merges them, maintains a count by region, and one site "
+        "follows that. Compared with the greatest length of each row, found by a plain loop.",
     )
     with tempfile.TemporaryDirectory() as folder:
         edges = [_edge(number) for number in range(sizes.sites)]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import whence
+from whence.cli.main import main
 from whence.errors import DataError, UnsupportedError
 from whence.replica.landing import upload
-from whence.replica.site import Site
+from whence.replica.site import Site, open_site
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,23 +52,22 @@ def test_many_sites_and_their_views(spark: SparkSession, tmp_path: Path) -> None
     cloud.publish("busy")
     for site in edges:
         site.follow("cloud", "busy")
-    for _ in range(2):
-        for site in edges:
-            for _ in range(12):
-                row = (f"p{chance.randrange(5)}", f"x{chance.randrange(4)}")
-                if chance.random() < 0.6:
-                    site.insert("sighting", [row])
-                else:
-                    site.delete("sighting", [row], missing="ignore")
-            upload(site, tmp_path, ["seen"] if site in edges[:2] else [])
-            if chance.random() < 0.5:
-                site.exchange(chance.choice([other for other in edges if other is not site]))
-        cloud.take_available()
-        # All of it once more: what is known stays as it is.
-        again = cloud.db.df("sighting_lengths").sparkSession.read.parquet(str(tmp_path / "sighting"))
-        commit = cloud.merge("sighting", again)
-        assert not commit.inserted and not commit.deleted
-        assert cloud.db.rows("sighting") == _merged(edges)
+    for site in edges:
+        for _ in range(20):
+            row = (f"p{chance.randrange(5)}", f"x{chance.randrange(4)}")
+            if chance.random() < 0.6:
+                site.insert("sighting", [row])
+            else:
+                site.delete("sighting", [row], missing="ignore")
+        upload(site, tmp_path, ["seen"] if site in edges[:2] else [])
+        if chance.random() < 0.5:
+            site.exchange(chance.choice([other for other in edges if other is not site]))
+    cloud.take_available()
+    # All of it once more: what is known stays as it is.
+    again = cloud.db.df("sighting_lengths").sparkSession.read.parquet(str(tmp_path / "sighting"))
+    commit = cloud.merge("sighting", again)
+    assert not commit.inserted and not commit.deleted
+    assert cloud.db.rows("sighting") == _merged(edges)
     for one in edges:
         for other in edges:
             if one is not other:
@@ -99,6 +99,24 @@ def _merged(edges: list[Site]) -> set[tuple[object, ...]]:
                 lengths[each.text] = max(each.length, lengths.get(each.text, 0))
     read = edges[0].augmented.shared["sighting"].row
     return {read(text) for text, length in lengths.items() if length % 2}
+
+
+def test_the_commands(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, directory = str(tmp_path / "landing"), str(tmp_path / "phone")
+    program, views = tmp_path / "tables.sql", tmp_path / "views.sql"
+    program.write_text(TABLE)
+    views.write_text("CREATE VIEW people AS SELECT DISTINCT who FROM sighting")
+    assert main(["site", "init", "phone", directory, "--program", str(program), "--share", "sighting"]) == 0
+    with open_site(directory) as site:
+        site.insert("sighting", [("Ann", "hut"), ("Ann", "lake")])
+    assert main(["site", "upload", directory, folder]) == 0
+    assert f"left 2 pieces in {folder}" in capsys.readouterr().out
+    command = ["site", "cloud", "cloud", folder, "--program", str(views), "--publish", "people", "--once"]
+    assert main([*command, "--table", "sighting"]) == 1
+    assert "write 'NAME(COLUMN TYPE, ...)'" in capsys.readouterr().err
+    assert main([*command, "--table", f"sighting({COLUMNS})"]) == 0
+    assert "merged sighting: 2 rows" in capsys.readouterr().out
+    assert spark.version
 
 
 def test_what_is_left_is_remembered_until_then(tmp_path: Path) -> None:

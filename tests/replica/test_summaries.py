@@ -127,13 +127,13 @@ def test_summaries_follow_what_is_collected() -> None:
     two.exchange(one)
     summaries = one.conversation.summaries
     part = Part("rows", "reading")
-    assert summaries.total(part, "").count == 50
+    assert summaries.total(part, "").pieces == 50
     one.delete("reading", [(1, number) for number in range(0, 50, 2)])
     for _ in range(3):
         two.exchange(one)
     assert one.status().gone == 0
     assert summaries.total(part, "") == Summaries(one.augmented.knowledge).total(part, "")
-    assert summaries.total(part, "").count == 25
+    assert summaries.total(part, "").pieces == 25
 
 
 @pytest.mark.parametrize("part", range(4))

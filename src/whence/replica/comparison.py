@@ -49,8 +49,8 @@ class Comparison:
             prefixes = _below(split.prefix)
             ours = summaries.totals(split.part, prefixes)
             for prefix, mine, theirs in zip(prefixes, ours, split.totals, strict=True):
-                if theirs.count and mine != theirs:
-                    is_leaf = mine.count <= FEW or len(prefix) == PLACE_DIGITS
+                if theirs.pieces and mine != theirs:
+                    is_leaf = mine.pieces <= FEW or len(prefix) == PLACE_DIGITS
                     prints = tuple(summaries.prints(split.part, prefix)) if is_leaf else None
                     self._todo.append(Query(split.part, prefix, mine, prints))
         return not self._todo
@@ -58,7 +58,7 @@ class Comparison:
 
 def first_splits(summaries: Summaries, parts: Sequence[Part]) -> list[Split]:
     """Where comparing begins."""
-    return [_split(summaries, part, "") for part in parts if summaries.total(part, "").count]
+    return [_split(summaries, part, "") for part in parts if summaries.total(part, "").pieces]
 
 
 def answer(summaries: Summaries, queries: Sequence[Query], most: int) -> tuple[dict[Key, None], list[Split], int]:
@@ -71,10 +71,10 @@ def answer(summaries: Summaries, queries: Sequence[Query], most: int) -> tuple[d
     for at, query in enumerate(queries):
         part, prefix = query.part, query.prefix
         ours = summaries.total(part, prefix)
-        if ours == query.total or not ours.count:
+        if ours == query.total or not ours.pieces:
             continue
         can_split = len(prefix) < PLACE_DIGITS
-        if can_split and (ours.count > FEW if query.prints is None else ours.count > most + len(query.prints)):
+        if can_split and (ours.pieces > FEW if query.prints is None else ours.pieces > most + len(query.prints)):
             splits.append(_split(summaries, part, prefix))
             continue
         known = set(query.prints or ())

@@ -80,7 +80,7 @@ class Conversation:
             shares,
             follows,
             interest,
-            len(self._augmented.knowledge.places),
+            len(self._augmented.knowledge.numbers),
             "" if open_round is None else open_round.round,
             [] if open_round is None else open_round.queries,
         )
@@ -136,8 +136,8 @@ class Conversation:
         has_seen = {table: vectors.get(name) for table, vectors in request.head.members.items() if table in peer.tables}
         found: list[Key] = [
             key
-            for key, place in knowledge.since(request.cursor)
-            if place.via != name
+            for key, _ in knowledge.since(request.cursor)
+            if knowledge.via.get(key) != name
             and knowledge.concerns(key, peer.tables, peer.spaces)
             and not (isinstance(key, bytes) and _is_seen(knowledge.lengths[key], has_seen))
         ]
@@ -148,7 +148,7 @@ class Conversation:
             return Batch(head, 0, ends, request.interest, False, offers, {}, [], splits=splits)
         is_last = len(found) <= BATCH_ITEMS
         items: list[Item] = [knowledge.item(key) for key in found[:BATCH_ITEMS]]
-        ends = knowledge.number if is_last else knowledge.places[found[BATCH_ITEMS - 1]].number
+        ends = knowledge.number if is_last else knowledge.numbers[found[BATCH_ITEMS - 1]]
         seen = {space: vector for space, vector in self._seen().items() if space in peer.spaces} if is_last else {}
         head = self._membership.head(name)
         return Batch(head, request.cursor, ends, request.interest, is_last, offers, seen, items)
@@ -204,17 +204,19 @@ class Conversation:
 
     def _check_items(self, batch: Batch) -> None:
         augmented = self._augmented
+        by_space: dict[str, list[str]] = {}
         for item in batch.items:
-            if item.space in augmented.shared:
-                # Whether it is a row at all is seen now, and not in the middle of merging.
-                augmented.shared[item.space].row(item.text)
-            for _, text in augmented.followed.get(item.space, ()):
-                text.row(item.text)
-            if isinstance(item, Length) and item.dot.site == augmented.site and item.dot.number > augmented.updates:
+            by_space.setdefault(item.space, []).append(item.text)
+            if isinstance(item, Length) and item.site == augmented.site and item.update > augmented.updates:
                 raise RefusedMessageError(
                     f"{batch.head.site!r} tells an update of {augmented.site!r} which this site has not made",
                     hint="it may have been brought back from an old copy: let it start again under a new name",
                 )
+        # Whether they are rows at all is seen now, and not in the middle of merging.
+        for space, texts in by_space.items():
+            readers = [text for _, text in augmented.followed.get(space, ())]
+            for reader in [augmented.shared[space], *readers] if space in augmented.shared else readers:
+                reader.check(texts)
 
 
 def _is_seen(length: Length, has_seen: Mapping[str, Vector | None]) -> bool:

@@ -7,9 +7,7 @@ neighbour, however long it stays away.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import repeat
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeAlias
 
 from whence.algebra.causal import is_present
@@ -39,8 +37,13 @@ class Length(NamedTuple):
     space: str
     text: str
     length: int
-    dot: Dot
+    update: int
+    site: str
     stamps: Stamps | None = None
+
+    @property
+    def dot(self) -> Dot:
+        return Dot(self.update, self.site)
 
     @property
     def id(self) -> Id:
@@ -73,17 +76,6 @@ Item: TypeAlias = Length | Told
 Key: TypeAlias = Id | Derivation
 
 
-class Place(NamedTuple):
-    """When a piece of knowledge last changed, and which neighbour it came from; "" if from nobody."""
-
-    number: int
-    via: str
-
-
-# Without the checks of arguments, which take as long again.
-_place: Callable[[tuple[int, str]], Place] = partial(tuple.__new__, Place)
-
-
 class Reader(Protocol):
     """Keeps something of what is known."""
 
@@ -96,8 +88,9 @@ class Knowledge:
         self.readers: list[Reader] = []
         self.lengths: dict[Id, Length] = {}
         self.told: dict[Derivation, Told] = {}
-        # By key, in the order of the numbers.
-        self.places: dict[Key, Place] = {}
+        # When each piece last changed, in this order; and which neighbour it came from, unless it is of this site.
+        self.numbers: dict[Key, int] = {}
+        self.via: dict[Key, str] = {}
         self.number = 0
         # What had changed up to this number when somebody last asked.
         self.asked = 0
@@ -141,7 +134,7 @@ class Knowledge:
         self.place(derivation, via)
         return True if known is None else None
 
-    def restore(self, key: Key, item: Item, place: Place) -> None:
+    def restore(self, key: Key, item: Item, number: int, via: str) -> None:
         """As it was written down, in the order of the numbers."""
         if isinstance(item, Length):
             assert isinstance(key, bytes)
@@ -150,27 +143,30 @@ class Knowledge:
             assert not isinstance(key, bytes)
             self.told[key] = item
             self._mention_all(key, item.space)
-        self.places[key] = place
-        self.number = self.asked = max(self.number, place.number)
+        self.numbers[key] = number
+        if via:
+            self.via[key] = via
+        self.number = self.asked = max(self.number, number)
 
     def forget(self, keys: Sequence[Key]) -> None:
         for reader in self.readers:
             reader.forget(keys)
         for key in keys:
-            del self.places[key]
+            del self.numbers[key]
+            self.via.pop(key, None)
             if isinstance(key, bytes):
                 del self.lengths[key]
                 self.mentioning.pop(key, None)
             else:
                 del self.told[key]
 
-    def since(self, number: int) -> Iterator[tuple[Key, Place]]:
+    def since(self, number: int) -> Iterator[tuple[Key, int]]:
         """What changed after a number, newest first."""
         self.asked = self.number
-        for key, place in reversed(self.places.items()):
-            if place.number <= number:
+        for key, at in reversed(self.numbers.items()):
+            if at <= number:
                 return
-            yield key, place
+            yield key, at
 
     def item(self, key: Key) -> Item:
         return self.lengths[key] if isinstance(key, bytes) else self.told[key]
@@ -183,7 +179,7 @@ class Knowledge:
 
     def touch(self, spaces: Container[str]) -> None:
         """Give new numbers to what concerns these spaces: somebody has to hear of it again."""
-        for key in [key for key in self.places if self.concerns(key, spaces, spaces)]:
+        for key in [key for key in self.numbers if self.concerns(key, spaces, spaces)]:
             self.place(key, "")
 
     def _mention_all(self, derivation: Derivation, space: str) -> None:
@@ -198,21 +194,25 @@ class Knowledge:
 
     def _tell_again(self, node: Id) -> None:
         """Whoever follows a space that mentions it now has to hear of it, unless nobody has asked since it is known."""
-        place = self.places.get(node)
-        if place is not None and place.number <= self.asked:
+        number = self.numbers.get(node)
+        if number is not None and number <= self.asked:
             self.place(node)
 
     def _place_new(self, keys: Collection[Key]) -> None:
         """They came now, and are in no place yet."""
         first = self.number + 1
         self.number += len(keys)
-        self.places.update(zip(keys, map(_place, zip(range(first, self.number + 1), repeat(""))), strict=True))
+        self.numbers.update(zip(keys, range(first, self.number + 1), strict=True))
 
     def place(self, key: Key, via: str = "") -> None:
         """It changed now."""
-        self.places.pop(key, None)
+        self.numbers.pop(key, None)
         self.number += 1
-        self.places[key] = Place(self.number, via)
+        self.numbers[key] = self.number
+        if via:
+            self.via[key] = via
+        else:
+            self.via.pop(key, None)
 
 
 def covers(vector: Mapping[str, int] | None, dot: Dot) -> bool:

@@ -126,8 +126,8 @@ def _leave(folder: Path, site: str, columns: Sequence[tuple[Column, list[Value]]
     arrays = {column.name: column.type.to_arrow(values) for column, values in columns}
     arrays[ROW] = pa.array([_named(each) for each in lengths])
     arrays[LENGTH] = pa.array([each.length for each in lengths], pa.int64())
-    arrays[UPDATE] = pa.array([each.dot.number for each in lengths], pa.int64())
-    arrays[SITE] = pa.array([each.dot.site for each in lengths])
+    arrays[UPDATE] = pa.array([each.update for each in lengths], pa.int64())
+    arrays[SITE] = pa.array([each.site for each in lengths])
     _write_parquet(folder, site, arrays)
 
 

@@ -176,9 +176,9 @@ def _batch_content(batch: Batch) -> dict[str, Any]:
     for item in batch.items:
         space = names.setdefault(item.space, len(names))
         if isinstance(item, Length):
-            site = names.setdefault(item.dot.site, len(names))
+            site = names.setdefault(item.site, len(names))
             stamps = [[names.setdefault(each.site, len(names)), each.number] for each in item.stamps or ()]
-            lengths.append([space, item.text, item.length, site, item.dot.number, *stamps])
+            lengths.append([space, item.text, item.length, site, item.update, *stamps])
         else:
             told.append([space, item.text, item.number, _joined(item.needs), _joined(item.without)])
     content |= {"names": list(names), "lengths": lengths, "told": told}
@@ -191,12 +191,12 @@ def _joined(ids: Iterable[Id]) -> str:
 
 def _query_content(query: Query) -> list[object]:
     known = [_words(query.prints)] if query.prints is not None else []
-    return [*query.part, query.prefix, _words([query.total.number]), query.total.count, *known]
+    return [*query.part, query.prefix, _words([query.total.number]), query.total.pieces, *known]
 
 
 def _split_content(split: Split) -> list[object]:
     numbers = _words([each.number for each in split.totals])
-    return [*split.part, split.prefix, numbers, [each.count for each in split.totals]]
+    return [*split.part, split.prefix, numbers, [each.pieces for each in split.totals]]
 
 
 def _words(numbers: Iterable[int]) -> str:
@@ -222,9 +222,17 @@ def _batch(content: dict[str, Any]) -> Batch:
     names = [_text(each) for each in _listed(content["names"])]
     items: list[Item] = []
     for space, text, length, site, number, *stamps in _listed(content["lengths"]):
-        dot = Dot(_positive(number), names[_number(site)])
         of_columns = tuple([Dot(_positive(each), names[_number(by)]) for by, each in stamps]) or None
-        items.append(Length(names[_number(space)], _text(text), _positive(length), dot, of_columns))
+        items.append(
+            Length(
+                names[_number(space)],
+                _text(text),
+                _positive(length),
+                _positive(number),
+                names[_number(site)],
+                of_columns,
+            )
+        )
     items += [
         Told(names[_number(space)], _text(text), _number(number), _split(needs), _split(without))
         for space, text, number, needs, without in _listed(content["told"])
@@ -260,7 +268,7 @@ def _split_of(kind: object, space: object, prefix: object, numbers: object, coun
 def _part(kind: object, space: object) -> Part:
     if kind not in ("rows", "mentioned", "derivations"):
         raise ValueError
-    return Part(kind, _text(space))  # type: ignore[arg-type]
+    return Part(kind, _text(space))
 
 
 def _prefix(value: object) -> str:

@@ -10,6 +10,7 @@ from whence.algebra.causal import PSemiring
 from whence.algebra.derivations import evaluate
 from whence.algebra.provenance import Antichain
 from whence.explain.hypothetical.what_if import WhatIf
+from whence.explain.hypothetical.why_not import WhyNot
 from whence.explain.proofs.proof import Proof
 from whence.model.graphs import reached
 from whence.model.types import Row
@@ -34,7 +35,7 @@ class BaseRow(NamedTuple):
 
 
 def base_row(length: Length) -> BaseRow:
-    return BaseRow(length.space, length.text, length.length, length.dot.site, length.dot.number)
+    return BaseRow(length.space, length.text, length.length, length.site, length.update)
 
 
 def supports(knowledge: Knowledge, root: Id) -> Antichain[Id]:
@@ -84,20 +85,30 @@ def _all_needs(derivations: Iterable[Derivation]) -> list[Id]:
 @dataclass(frozen=True, slots=True)
 class Origin:
     """A row of a table that an answer rests on, and the rows of all sites that are enough for it; a shared row is
-    enough for itself.
+    enough for itself. One that is missing may have been deleted by somebody.
     """
 
     relation: str
     row: Row
     rests_on: tuple[BaseRow, ...]
+    is_shared: bool = False
 
     def __str__(self) -> str:
-        told = "; ".join(f"update {each.update} of {each.site}, {each.space}{each.text}" for each in self.rests_on)
-        return f"{self.relation}{self.row}: {told or 'of this site alone'}"
+        told = "; ".join(map(_update, self.rests_on))
+        nobody = "nobody is remembered to have had it" if self.is_shared else "of this site alone"
+        return f"{self.relation}{self.row}: {told or nobody}"
 
 
-def base_facts(answer: Proof | WhatIf, tables: Iterable[str]) -> list[tuple[str, Row]]:
-    """The rows of tables that a proof ends at, or that would change."""
+def _update(row: BaseRow) -> str:
+    went = "" if row.length % 2 else ", which deleted it"
+    return f"update {row.update} of {row.site}, {row.space}{row.text}{went}"
+
+
+def base_facts(answer: Proof | WhyNot | WhatIf, tables: Iterable[str]) -> list[tuple[str, Row]]:
+    """The rows of tables that a proof ends at, that are missing for one, or that would change."""
+    if isinstance(answer, WhyNot):
+        sets = [answer.missing or (), *answer.others, answer.instead or ()]
+        return list(dict.fromkeys(fact for each in sets for fact in sorted(each, key=repr)))
     if isinstance(answer, WhatIf):
         known = set(tables)
         return [(name, row) for name, changes in answer.changes.items() if name in known for row in changes]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from whence.errors import DataError, WhenceError
 from whence.model.schema import Column, Relation, check_value
@@ -37,22 +37,18 @@ def space_of(site: str, relation: str) -> str:
 
 
 def id_of(space: str, text: str) -> Id:
-    return blake2b(text.encode(), digest_size=ID_BYTES, key=_key(space)).digest()
+    return blake2b(text.encode(), digest_size=ID_BYTES, person=_person(space)).digest()
 
 
 def ids_of(space: str, texts: Iterable[str]) -> list[Id]:
-    key = _key(space)
-    return [blake2b(text, digest_size=ID_BYTES, key=key).digest() for text in map(str.encode, texts)]
+    person = _person(space)
+    return [blake2b(text, digest_size=ID_BYTES, person=person).digest() for text in map(str.encode, texts)]
 
 
-_KEYS: dict[str, bytes] = {}
-
-
-def _key(space: str) -> bytes:
-    key = _KEYS.get(space)
-    if key is None:
-        key = _KEYS[space] = blake2b(space.encode(), digest_size=32).digest()
-    return key
+@lru_cache
+def _person(space: str) -> bytes:
+    """What makes the digests of a space its own: 16 bytes, and no block more to be digested, as a key would be."""
+    return blake2b(space.encode(), digest_size=16).digest()
 
 
 class RowText:
@@ -94,10 +90,8 @@ class RowText:
         """Of many rows, most of which were asked for before."""
         found = list(map(self._ids.get, rows))
         missing = [row for row, node in zip(rows, found, strict=True) if node is None]
-        if missing:
-            self.ids_and_texts(missing)
-            found = list(map(self._ids.get, rows))
-        return found  # type: ignore[return-value]  # all are there now
+        new = dict(zip(missing, self.ids_and_texts(missing)[0], strict=True)) if missing else {}
+        return [new[row] if node is None else node for row, node in zip(rows, found, strict=True)]
 
     def ids_and_texts(self, rows: Sequence[Row]) -> tuple[list[Id], list[str]]:
         """Of many rows that are new."""
@@ -128,6 +122,35 @@ class RowText:
                 self._rows.clear()
             row = self._rows[text] = self._read(text)
         return row
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raises where one of many texts from elsewhere is no row of this relation."""
+        try:
+            cells = json.loads(f"[{','.join(texts)}]")
+            columns = list(zip(*cells, strict=True))
+        except (ValueError, TypeError):
+            columns = []
+        if len(columns) == len(self._columns) and len(columns[0]) == len(texts):
+            for at, column in enumerate(self._columns):
+                values = columns[at]
+                if isinstance(column.type, IntegerType) and set(map(type, values)) == {int}:
+                    # All are numbers of this type if the least and the greatest are.
+                    values = (min(values), max(values))
+                try:
+                    for value in values:
+                        check_value(None if value is None else column.type.from_json(value), column)
+                except (ValueError, TypeError, ArithmeticError, AttributeError, WhenceError):
+                    break
+            else:
+                rows = cast("list[Row]", list(zip(*columns, strict=True)))
+                if self._is_plain and self.texts(rows) == texts:
+                    if len(self._rows) > _MOST_REMEMBERED:
+                        self._rows.clear()
+                    self._rows.update(zip(texts, rows, strict=True))
+                    return
+        # One after the other, to say what is wrong.
+        for text in texts:
+            self.row(text)
 
     def _read(self, text: str) -> Row:
         name = self.relation.name

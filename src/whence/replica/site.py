@@ -13,8 +13,10 @@ from whence.database.connect import local_session
 from whence.database.database import Database
 from whence.errors import DataError, DuplicateNameError, StateError, UnknownNameError, UnsupportedError, WhenceError
 from whence.explain.hypothetical.what_if import WhatIf
+from whence.explain.hypothetical.why_not import WhyNot
 from whence.explain.proofs.proof import Proof
 from whence.interrupts import steady_context
+from whence.model.collector import collector_paused
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, Version
@@ -137,13 +139,17 @@ class Site(Database):
 
         Where whoever writes could be anybody, it is to be one that was met, followed or introduced.
         """
-        message = unpack(data)
-        with self._changing():
-            followed = {site for follow in self._follows.values() for site, _ in follow.sources}
-            if not from_anybody and message.head.site not in followed:
-                self.membership.check_introduced(message.head.site)
-            # Written while nobody else changes what is told.
-            answer = pack(self.conversation.answer(message)) if isinstance(message, Request) else self._take(message)
+        with collector_paused():
+            message = unpack(data)
+            with self._changing():
+                followed = {site for follow in self._follows.values() for site, _ in follow.sources}
+                if not from_anybody and message.head.site not in followed:
+                    self.membership.check_introduced(message.head.site)
+                # Written while nobody else changes what is told.
+                if isinstance(message, Request):
+                    answer: bytes | None = pack(self.conversation.answer(message))
+                else:
+                    answer = self._take(message)
         self._collect()
         return answer
 
@@ -195,7 +201,7 @@ class Site(Database):
                 return None
             members = self.membership.head("").members[relation.name]
             known_by = sorted(site for site, vector in members.items() if covers(vector, found.dot))
-            return History(found.length, found.dot.site, found.dot.number, known_by)
+            return History(found.length, found.site, found.update, known_by)
 
     def supports(self, relation: str, row: object) -> list[frozenset[BaseRow]]:
         """The minimal sets of base rows, of whichever site, each of which is enough for a row; smallest first.
@@ -213,8 +219,11 @@ class Site(Database):
             named = [frozenset(base_row(lengths[node]) for node in each if node in lengths) for each in sets]
             return sorted(named, key=lambda each: (len(each), sorted(each)))
 
-    def origins(self, answer: Proof | WhatIf) -> list[Origin]:
-        """For the answer of `why` or `what_if`: which update of which site each row of a table in it rests on."""
+    def origins(self, answer: Proof | WhyNot | WhatIf) -> list[Origin]:
+        """Which update of which site each row of a table rests on, in an answer of `why`, `why_not` or `what_if`.
+
+        Of a row that is missing, who deleted it.
+        """
         with self._changing() as session:
             return [self._origin(*fact) for fact in base_facts(answer, session.definitions.tables)]
 
@@ -242,7 +251,7 @@ class Site(Database):
         lengths = self.augmented.knowledge.lengths
         if name in self.augmented.shared:
             found = lengths.get(self.augmented.shared[name].id(row))
-            return Origin(name, row, () if found is None else (base_row(found),))
+            return Origin(name, row, () if found is None else (base_row(found),), is_shared=True)
         if name not in self._follows:
             return Origin(name, row, ())
         self._offers.tell(name)

@@ -38,7 +38,7 @@ class Total(NamedTuple):
     """The number that stands for a prefix, and how many pieces of knowledge begin with it."""
 
     number: int
-    count: int
+    pieces: int
 
 
 class _Run:
@@ -161,8 +161,8 @@ class Summaries:
         if keys:
             places, prints = _marks(self._knowledge, keys)
             self._keys.update(zip(places.tolist(), keys, strict=True))
-            for part, at in changed.items():
-                self._parts.setdefault(part, PrefixSums()).put(places[at], prints[at])
+            for part, those in changed.items():
+                self._parts.setdefault(part, PrefixSums()).put(places[those], prints[those])
 
 
 def _parts_of(knowledge: Knowledge, key: Key) -> list[Part]:
@@ -191,11 +191,11 @@ def _marks(knowledge: Knowledge, keys: Sequence[Key]) -> tuple[Words, Words]:
     for key in keys:
         item = knowledge.item(key)
         if isinstance(item, Length):
-            site = sites.get(item.dot.site)
+            site = sites.get(item.site)
             if site is None:
-                digest = blake2b(item.dot.site.encode(), digest_size=8).digest()
-                site = sites[item.dot.site] = int.from_bytes(digest, "big")
-            states.append((item.length, item.dot.number, site))
+                digest = blake2b(item.site.encode(), digest_size=8).digest()
+                site = sites[item.site] = int.from_bytes(digest, "big")
+            states.append((item.length, item.update, site))
         else:
             states.append((0, item.number, 0))
     prints = words[:, 1].copy()

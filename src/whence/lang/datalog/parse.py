@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -25,6 +23,7 @@ from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.subsumption import dominance_clauses
 from whence.lang.datalog.syntax import Formula, Node, first, last
+from whence.model.collector import collector_paused
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
@@ -39,20 +38,8 @@ def parse_datalog(
 
     What stands `elsewhere`, relations of a database, is no function even if there is one of its name.
     """
-    with _collector_paused():
+    with collector_paused():
         return _program(SourceText(name, text, is_datalog=True), elsewhere)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Reading makes millions of nodes and no cycles: looking for some among them would take as long as the reading."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:

@@ -33,6 +33,7 @@ BENCHMARKS = (
     "documents",
     "replica",
     "replica_partitions",
+    "replica_spark",
     "spark_reachability",
     "spark_lookups",
     "spark_questions",

@@ -154,7 +154,27 @@ class Definitions:
 
     def without(self, name: str) -> Definitions:
         """Without a relation that no other reads, and what serves it."""
-        kept = {known: relation for known, relation in self.relations.items() if owner(known) != name}
+        return self._keeping({known: each for known, each in self.relations.items() if owner(known) != name})
+
+    def only(self, names: Collection[str]) -> Definitions:
+        """Relations that read no others, and what serves them."""
+        return self._keeping({known: each for known, each in self.relations.items() if owner(known) in names})
+
+    def beside(self, other: Definitions) -> Definitions:
+        """With all that others have, of which none has the name of one of these."""
+        relations = {**self.relations, **other.relations}
+        return replace(
+            self,
+            analysis=Analysis(
+                Program(tuple(relations.values()), self.rules + other.rules),
+                relations,
+                (*self.analysis.components, *other.analysis.components),
+            ),
+            views=self.views | other.views,
+            functions={**self.functions, **other.functions},
+        )
+
+    def _keeping(self, kept: Mapping[str, Relation]) -> Definitions:
         components = tuple(each for each in self.analysis.components if each.relations[0] in kept)
         rules = tuple(rule for rule in self.rules if rule.head.relation in kept)
         return replace(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from whence.functions.builtin import BUILTINS
 from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED, is_text
+from whence.model.lambdas import opened
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, duration_text
@@ -16,6 +17,7 @@ from whence.model.terms import (
     Call,
     Cast,
     Constant,
+    Lambda,
     Skolem,
     SortKey,
     Term,
@@ -205,7 +207,12 @@ def _written(term: Term, arguments: Sequence[_Written]) -> _Written:
             return _Written(f"each {'outer ' if outer else ''}{part}({arguments[0].at_least()})")
         case Window():
             return _Written(_window(term, arguments))
+        case Lambda(parameters=parameters, body=body):
+            return _Written(f"fn {{{', '.join(map(name_word, parameters))}: {term_text(body, 0)}}}")
         case Call():
+            written = opened(term)
+            if written is not term.arguments:
+                arguments = [fold(each, _written) for each in written]
             return _operation(term, arguments) or _Written(_call(term, arguments))
 
 

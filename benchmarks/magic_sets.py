@@ -26,7 +26,7 @@ IN_DUCKDB = """
 @dataclass(frozen=True)
 class Sizes:
     nodes: int = 1000
-    changes: int = 60
+    changes: int = 30
     runs: int = 5
 
 

@@ -18,7 +18,7 @@ def test_a_commit_in_a_line(caplog: pytest.LogCaptureFixture) -> None:
     db.insert("t", [("a",), ("b",)])
     told = json.loads(JsonLines().format(caplog.records[-1]))
     assert told["level"] == "info"
-    assert told["message"] == "version 3: 2 rows in, 2 rows out"
+    assert told["message"] == "version 3, rows in: 2, rows out: 2"
     assert (told["version"], told["inserted"], told["deleted"]) == (3, {"t": 2, "v": 2}, {})
     assert told["seconds"] > 0
     assert told["time"].endswith("+00:00")

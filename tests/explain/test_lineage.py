@@ -40,7 +40,7 @@ def test_columns_through_joins_groups_and_windows(shop: whence.Database) -> None
     assert [event["job"]["name"] for event in events] == ["big", "per_country", "ranked"]
     assert [[each["name"] for each in event["inputs"]] for event in events] == [
         ["orders"],
-        ["big", "customer"],
+        ["customer", "big"],
         ["per_country"],
     ]
     assert columns(events[0]) == {"id": ["orders.id"], "customer": ["orders.customer"], "total": ["orders.total"]}

@@ -364,7 +364,7 @@ class Session:
             fields = {"version": commit.version, "seconds": commit.elapsed, **commit.metrics}
             fields |= {"inserted": inserted, "deleted": deleted}
             logger.info(
-                "version %d: %s rows in, %s rows out", commit.version, rows_in, rows_out, extra={FIELDS: fields}
+                "version %d, rows in: %d, rows out: %d", commit.version, rows_in, rows_out, extra={FIELDS: fields}
             )
         return self.totals.add(commit)
 

@@ -23,6 +23,7 @@ from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.subsumption import dominance_clauses
 from whence.lang.datalog.syntax import Formula, Node, first, last
+from whence.lang.datalog.text_sums import with_text_sums
 from whence.model.collector import collector_paused
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
@@ -61,7 +62,7 @@ def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
     columns = {**elsewhere, **{relation.name: relation for relation in relations}}
-    rules = lowered_rules(clauses, places, types, frozenset(known), columns)
+    rules = with_text_sums(lowered_rules(clauses, places, types, frozenset(known), columns), columns)
     return with_souffle_words(Program(tuple(relations), tuple(rules), tuple(directives)), statements, places)
 
 

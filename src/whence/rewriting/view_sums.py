@@ -37,10 +37,10 @@ def is_readable_as_sum(component: Component, relations: Mapping[str, Relation]) 
 
 def is_plain(component: Component) -> bool:
     """Whether the rows of a view hold the values of its rules' bodies as they are, none converted to another type."""
-    return all(map(_is_plain, component.typed))
+    return all(map(is_plain_rule, component.typed))
 
 
-def _is_plain(typed: TypedRule) -> bool:
+def is_plain_rule(typed: TypedRule) -> bool:
     columns = typed.relations[typed.rule.head.relation].columns
     atoms = [literal for literal in typed.rule.body if isinstance(literal, Atom)]
     pairs = [*zip(typed.rule.head.terms, columns, strict=True)]
@@ -59,13 +59,18 @@ def _is_whole_number(term: Term, kind: Type) -> bool:
 
 
 def _is_duplicate_free(component: Component, relations: Mapping[str, Relation]) -> bool:
-    """Whether the head of its one rule tells the rows of all atoms, by the keys of these."""
+    """Whether the head of its one rule tells the rows of all atoms, which are those of sets."""
     if len(component.rules) > 1 or component.rules[0].sign < 0:
         return False
-    rule = with_names(component.rules[0])
+    (rule,) = component.rules
+    are_sets = all(relations[literal.relation].distinct for literal in rule.body if isinstance(literal, Atom))
+    return are_sets and tells_rows(rule, relations)
+
+
+def tells_rows(rule: Rule, relations: Mapping[str, Relation]) -> bool:
+    """Whether the head of a rule tells the row of each atom, copies aside, by the keys of these."""
+    rule = with_names(rule)
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-    if not all(relations[atom.relation].distinct for atom in atoms):
-        return False
     known = {name for term in rule.head.terms for name in _told(term)}
     learned = True
     while learned:

@@ -71,6 +71,7 @@ class ColumnTally:
         self.table = ColumnTable(encodings.of_relation(relation), is_set=relation.distinct)
         self._taken: list[tuple[list[Array], Array]] = []
         self._is_again = False
+        self._are_different = False
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:  # noqa: ARG002 - groups need the number
         columns = [
@@ -87,10 +88,14 @@ class ColumnTally:
         return take
 
     def begin(self) -> None:
-        self._taken, self._is_again = [], False
+        self._taken, self._is_again, self._are_different = [], False, False
 
     def restart(self) -> None:
-        self._taken, self._is_again = [], self.table.size > 0
+        self._taken, self._is_again, self._are_different = [], self.table.size > 0, False
+
+    def expect_different(self) -> None:
+        """No two of the bindings to come give the same row, and there are no rows yet."""
+        self._are_different = self.table.size == 0
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
@@ -101,8 +106,11 @@ class ColumnTally:
             for at, column in enumerate(columns):
                 words[at, start : start + len(each)] = column if column.dtype is INTEGER else column.view(INTEGER)
             start += len(each)
+        total = np.concatenate(weights) if taken else np.empty(0, INTEGER)
+        if self._are_different and len(total) and total.min() > 0:
+            return self.table.stage_different(words, total)
         stage = self.table.stage_again if self._is_again else self.table.stage
-        return stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
+        return stage(words, total)
 
     def settle(self) -> None:
         self.table.settle()

@@ -17,6 +17,7 @@ from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.schema import Relation
 from whence.model.terms import Constant, Skolem, Term, Variable, Wildcard, variable_names
 from whence.model.types import Type
+from whence.model.types.numbers import FloatingType
 from whence.planning.join_order import key_columns
 from whence.rewriting.conjunction import Sets
 from whence.rewriting.signed_union import SignedUnion, summed
@@ -81,6 +82,15 @@ def tells_rows(rule: Rule, relations: Mapping[str, Relation]) -> bool:
                 known |= variable_names(atom.terms)
         learned = len(known) > before
     return all(variable_names(atom.terms) <= known for atom in atoms)
+
+
+def gives_different_rows(typed: TypedRule) -> bool:
+    """Whether no two bindings of a rule give the same row. Of the floating numbers zero is two, which join."""
+    kinds = [column.type for atom in typed.rule.body_atoms for column in typed.relations[atom.relation].columns]
+    has_two_zeros = any(isinstance(kind, FloatingType) for kind in kinds)
+    is_invented = any(isinstance(term, Skolem) for term in typed.rule.head.terms)
+    is_told = not has_two_zeros and not is_invented and is_plain_rule(typed)
+    return is_told and tells_rows(typed.rule, typed.relations)
 
 
 def _told(term: Term) -> set[str]:

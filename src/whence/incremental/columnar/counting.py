@@ -30,13 +30,12 @@ from whence.incremental.store import Store, StoreStatistics
 from whence.model.program import Functions
 from whence.model.rules import Atom
 from whence.model.schema import Relation
-from whence.model.terms import Constant, Skolem, Variable
+from whence.model.terms import Constant, Variable
 from whence.model.types import Row
-from whence.model.types.numbers import FloatingType
 from whence.model.updates import Delta
 from whence.planning.join_order import by_distance
 from whence.planning.statistics import has_outgrown
-from whence.rewriting.view_sums import is_plain_rule, tells_rows
+from whence.rewriting.view_sums import gives_different_rows
 
 # Fewer rows are always followed.
 LEAST_RECOMPUTED = 256
@@ -219,7 +218,7 @@ class ColumnCounting(Maintainer):
 
     def _expect(self, rules: Sequence[TypedRule]) -> None:
         """All bindings are about to come."""
-        if isinstance(self.view, ColumnTally) and len(rules) == 1 and _gives_different_rows(rules[0]):
+        if isinstance(self.view, ColumnTally) and len(rules) == 1 and gives_different_rows(rules[0]):
             self.view.expect_different()
 
     def saved(self) -> Mapping[str, Any]:
@@ -315,14 +314,6 @@ def _table_copy(rules: Sequence[TypedRule], stores: Mapping[str, ColumnStore], t
     if not set(range(len(names))).issubset(each for each in terms if isinstance(each, int)):
         return None
     return _TableCopy(atom.relation, tuple(terms), rule.sign)
-
-
-def _gives_different_rows(typed: TypedRule) -> bool:
-    """Whether no two bindings give the same row. Zero has two numbers among the floating ones, which join."""
-    kinds = [column.type for atom in typed.rule.body_atoms for column in typed.relations[atom.relation].columns]
-    is_told = not any(isinstance(term, Skolem) for term in typed.rule.head.terms)
-    is_told = is_told and not any(isinstance(kind, FloatingType) for kind in kinds)
-    return is_told and is_plain_rule(typed) and tells_rows(typed.rule, typed.relations)
 
 
 def _variables(atom: Atom) -> list[str] | None:

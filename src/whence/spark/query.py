@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from whence.engines.spark.errors import evaluation_errors, first_line, unreadable_file
+from whence.engines.spark.types import in_months
 from whence.errors import EvaluationError, ParseError, UnsupportedError
 from whence.lang.sql.parameters import Parameters
 from whence.lang.sql.schemas import WRITTEN_SCHEMA
@@ -65,7 +66,7 @@ class SparkQuery:
         try:
             with _stopped_after(timeout, session), evaluation_errors():
                 answer = session.sql(self.text, args=_arguments(self.params))
-                return zoneless((answer if limit is None else answer.limit(limit)).toArrow())
+                return zoneless(in_months(answer if limit is None else answer.limit(limit)).toArrow())
         except _StoppedError:
             raise too_long(timeout) from None
         except AnalysisException as error:

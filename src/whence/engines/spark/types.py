@@ -51,6 +51,17 @@ def held_column(column: Column, kind: Type) -> Column:
     return column.cast(spark_type(kind))
 
 
+def in_months(frame: DataFrame) -> DataFrame:
+    """A user's frame with numbers of months, which Arrow has no type for otherwise."""
+    return frame.withColumns(
+        {
+            field.name: frame[f"`{field.name}`"].cast("interval month").cast("int")
+            for field in frame.schema
+            if isinstance(field.dataType, spark.YearMonthIntervalType)
+        }
+    )
+
+
 def check_columns(relations: Iterable[Relation]) -> None:
     """Raises where rows could not be told apart: Spark compares no maps."""
     for relation in relations:

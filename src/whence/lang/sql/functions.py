@@ -26,7 +26,6 @@ SYNONYMS = {
     "signum": "sign",
     "regexp": "rlike",
     "regexp_like": "rlike",
-    "array_size": "size",
     "cardinality": "size",
     "sha": "sha1",
     "char": "chr",

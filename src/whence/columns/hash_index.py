@@ -133,6 +133,18 @@ def touch(rows: Array, columns: Array, heads: Array, values: Array, start: int, 
         places[start] = total
 
 
+@inlined
+def touch_first(heads: Array, places: Array, start: int, end: int, kept: Array) -> None:
+    """Read what is kept of the first rows of buckets, likewise."""
+    total = 0
+    for at in range(start, end):
+        row = heads[places[at]]
+        if row >= 0:
+            total += kept[row]
+    if total == 1 and end == 0:
+        places[start] = total
+
+
 @kernel
 def find(rows: Array, identity: Array, heads: Array, links: Array, wanted: Array, found: Array) -> None:
     """The numbers of rows, or NOTHING."""
@@ -192,6 +204,7 @@ def probe(
     for start in range(0, length, AHEAD):
         end = min(start + AHEAD, length)
         touch(rows, places, heads, keys, start, end, buckets)
+        touch_first(heads, buckets, start, end, counts)
         for at in range(start, end):
             row = np.int64(heads[buckets[at]])
             while row != NOTHING:

@@ -28,6 +28,7 @@ class ColumnDelta(CountedDelta):
         self.encodings = encodings
         self._words = words
         self.weights = weights
+        self._columns: Sequence[Array] | None = None
 
     @property
     def words(self) -> Array:
@@ -36,10 +37,12 @@ class ColumnDelta(CountedDelta):
             self._words = self._words()
         return self._words
 
-    @cached_property
+    @property
     def encoded(self) -> Sequence[Array]:
         """The columns as their encodings have them."""
-        return columns_of(self.encodings, self.words)
+        if self._columns is None:
+            self._columns = columns_of(self.encodings, self.words)
+        return self._columns
 
     def __getitem__(self, row: Row) -> int:
         return self._counts[row]

@@ -11,6 +11,7 @@ import numpy as np
 
 from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import NOTHING, enter, find, gather, link, unlink
+from whence.columns.two_threads import in_two_threads
 from whence.model.types import Row
 
 # Rows that there is room for at first.
@@ -49,8 +50,9 @@ class HashIndex:
         """For as many rows as the array has, of which there are so many."""
         room = len(rows)
         links = np.empty(room, np.int32)
-        if 2 * len(self.heads) < room:
-            self.heads = np.full(1 << (room - 1).bit_length(), NOTHING, np.int32)
+        if len(self.heads) < room:
+            # Two buckets for each row, at least: a row that is not the first of its bucket takes twice as long to find.
+            self.heads = np.full(2 << (room - 1).bit_length(), NOTHING, np.int32)
             link(rows, 0, size, self.columns, self.heads, links)
         else:
             links[:size] = self.links[:size]
@@ -147,7 +149,8 @@ class NumberedRows:
         """The numbers of rows with these values, NOTHING where there never was one."""
         found = np.empty(words.shape[1], INTEGER)
         index = self._index(self._identity)
-        find(self._rows, index.columns, index.heads, index.links, words, found)
+        parts = self._rows, index.columns, index.heads, index.links, words
+        in_two_threads(lambda first, last: find(*parts, first, last, found), words.shape[1])
         return found
 
     def remember(self, rows: Sequence[Row], numbers: Array, words: Array) -> None:

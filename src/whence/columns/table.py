@@ -17,6 +17,7 @@ from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import NOTHING, add_up, are_there, holds, probe, replace, settle, show
 from whence.columns.numbered_rows import LEAST_ROOM, NumberedRows, as_words
 from whence.columns.row_range import RowRange
+from whence.columns.two_threads import in_two_threads
 
 # Rows that are gone are removed when they outnumber the others, but not for so few.
 FEW_GONE = 1_024
@@ -266,32 +267,45 @@ class ColumnTable(NumberedRows):
     ) -> Matches | None:
         """The rows that hold each of so many keys at the positions; None where there are more than `most`."""
         index = self._index(positions)
-        words = as_words(keys, length)
-        buckets = np.empty(length, INTEGER)
-        room = length if self.is_key(positions) else max(LEAST_ROOM, 2 * length)
-        while True:
-            key_of, found, weights = np.empty(room, INTEGER), np.empty(room, INTEGER), np.empty(room, INTEGER)
-            total = probe(
-                self._rows,
-                self._counts,
-                self._pending,
-                is_after,
-                self.is_set,
-                index.columns,
-                index.heads,
-                index.links,
-                words,
-                index.places,
-                buckets,
-                key_of,
-                found,
-                weights,
-            )
-            if total <= room:
-                return Matches(key_of[:total], found[:total], weights[:total])
-            if most is not None and total > most:
-                return None
-            room = total
+        words, buckets = as_words(keys, length), np.empty(length, INTEGER)
+        # By the number of the first key.
+        parts: dict[int, Matches | None] = {}
+
+        def look_up(first: int, last: int) -> None:
+            room = last - first if self.is_key(positions) else max(LEAST_ROOM, 2 * (last - first))
+            while True:
+                key_of, found, weights = np.empty(room, INTEGER), np.empty(room, INTEGER), np.empty(room, INTEGER)
+                total = probe(
+                    self._rows,
+                    self._counts,
+                    self._pending,
+                    is_after,
+                    self.is_set,
+                    index.columns,
+                    index.heads,
+                    index.links,
+                    words,
+                    first,
+                    last,
+                    index.places,
+                    buckets,
+                    key_of,
+                    found,
+                    weights,
+                )
+                if total <= room:
+                    parts[first] = Matches(key_of[:total], found[:total], weights[:total])
+                    return
+                if most is not None and total > most:
+                    parts[first] = None
+                    return
+                room = total
+
+        in_two_threads(look_up, length)
+        if len(parts) == 1:
+            return parts[0]
+        found = [part for _, part in sorted(parts.items()) if part is not None]
+        return Matches(*map(np.concatenate, zip(*found, strict=True))) if len(found) == len(parts) else None
 
     def holds(self, positions: tuple[int, ...], keys: Sequence[Array], length: int, *, is_after: bool) -> Array:
         """Whether any row holds each of so many keys at the positions; without positions, whether there is any row."""

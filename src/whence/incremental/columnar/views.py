@@ -164,7 +164,6 @@ class ColumnGroups:
         self._mark = 0
         # What groups were when the change touched them first, so that it can be taken back.
         self._touched: list[tuple[Bound, list[list[Array]]]] = []
-        self._settling: tuple[Array, Array] | None = None
         # Whether the rows in the table are those of another one, and all groups are still to come.
         self._is_taken_over = False
 
@@ -198,7 +197,7 @@ class ColumnGroups:
 
     def begin(self) -> None:
         self._mark += 1
-        self._touched, self._settling = [], None
+        self._touched = []
         if not self._plain:
             # Without group terms there is one group, even of nothing.
             self._bind([], _NO_BINDING)
@@ -213,8 +212,7 @@ class ColumnGroups:
     def change(self) -> ColumnDelta:
         if not self._touched and not self._is_taken_over:
             return self.table.unchanged
-        touched = [bound.touched for bound, _ in self._touched]
-        groups = touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else _NO_GROUPS
+        groups = self.touched()
         for fold in self._kept:
             fold.change(self._state)
         kept, before, has_row = self._keys.read(groups, is_always=not self._plain)
@@ -227,8 +225,14 @@ class ColumnGroups:
             delta, after = self._stage_all(has_row, words)
         else:
             delta, after = self.table.stage_replacement(before, has_row, words)
-        self._settling = groups, after
+        # What it was before is among what is taken back.
+        self._state[groups, ROW] = after
         return delta
+
+    def touched(self) -> Array:
+        """The groups that the change under way has touched."""
+        touched = [bound.touched for bound, _ in self._touched]
+        return touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else _NO_GROUPS
 
     def _stage_all(self, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
         """The rows of all groups take the place of those that are there."""
@@ -239,13 +243,10 @@ class ColumnGroups:
         return delta, after
 
     def settle(self) -> None:
-        if self._settling is not None:
-            groups, after = self._settling
-            self._state[groups, ROW] = after
-            self._is_taken_over = False
+        self._is_taken_over = False
         for fold in self._kept:
             fold.settle()
-        self._touched, self._settling = [], None
+        self._touched = []
         self.table.settle()
         if self.table.is_worth_packing:
             numbers = self.table.pack()
@@ -263,7 +264,7 @@ class ColumnGroups:
                     array[bound.touched] = values if array.shape[1:] == values.shape[1:] else widened(values)
         for fold in self._kept:
             fold.undo()
-        self._touched, self._settling = [], None
+        self._touched = []
         self.table.drop()
 
     def saved(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ BENCHMARKS = (
     "against_dred",
     "shortest_paths",
     "regions",
+    "recursion",
     "questions",
     "questions_growth",
     "tpch_views",

@@ -80,8 +80,7 @@ def test_compiled_programs(first: int, is_rebuilt: bool, monkeypatch: pytest.Mon
     """Followed as far as it goes, or grown again wherever anything dies."""
     if is_rebuilt:
         monkeypatch.setattr(maintainer, "_WORTH_REBUILDING", 0)
-        monkeypatch.setattr(maintainer, "_PART_THAT_GOES", 0)
-        monkeypatch.setattr(maintainer, "_PART_THAT_STAYS", 0)
+        monkeypatch.setattr(maintainer, "_PARTS_THAT_GO", ((0, 0),))
     for seed in range(first, first + BLOCK // 2):
         play(seed, [compiled, compiled_dred], 14)
 

@@ -56,11 +56,10 @@ Compiler: TypeAlias = "Callable[[Statistics], tuple[Compiled, Interner]]"
 _WORTH_PACKING = 1 << 12
 # Where so many rows enter at once and are only joined, those that are looked at together should lie together.
 _WORTH_SORTING = 1 << 12
-# Where so many rows go, and so large a part of all that are read, it may be better to grow the forest again: if more of
-# its tuples lose their live derivation than such a part.
+# Where so many rows go, it may be better to grow the forest again: if as large a part of all that are read goes as the
+# first, and a larger part of the tuples loses its live derivation by that than the second.
 _WORTH_REBUILDING = 1 << 6
-_PART_THAT_GOES = 0.2
-_PART_THAT_STAYS = 0.5
+_PARTS_THAT_GO = ((0.4, 0.1), (0.2, 0.5))
 _MOST = 2**62
 # Computed values that are no longer needed are forgotten when they are most of all, but not for a few.
 _WORTH_FORGETTING = 1 << 18
@@ -383,10 +382,10 @@ class ForestMaintainer(ProofForest):
         if len(rows) < _WORTH_REBUILDING:
             return _MOST
         gone = len(rows) - int(rows[:, layout.COMES].sum())
-        if gone < _PART_THAT_GOES * sum(self._stores[name].size for name in self._ways_in):
-            return _MOST
+        read = sum(self._stores[name].size for name in self._ways_in)
         counters = self._forest.counters
-        return int(_PART_THAT_STAYS * (counters[layout.NODES] - counters[layout.GONE]))
+        alive = int(counters[layout.NODES] - counters[layout.GONE])
+        return next((int(part * alive) for goes, part in _PARTS_THAT_GO if gone >= goes * read), _MOST)
 
     def _room_to_enter(self, below: Mapping[str, int], *, also: int = 0) -> tuple[Array, Array]:
         """For so many rows, wherever they come in, and so many others, and their costs where there are costs."""

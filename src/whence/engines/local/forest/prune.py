@@ -107,24 +107,27 @@ def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: 
 
 @inlined
 def mark_dead(
-    nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array, count: int
+    nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array, count: int, most: int
 ) -> int:
     """The roots that are not NOTED are gone, and dead is what stood on them and on the first `count` of the dead.
 
-    Live derivations tell what stands on what. Returns how many are dead then.
+    Live derivations tell what stands on what. Returns how many are dead then, or that they are more than `most`: the
+    others are then not marked.
     """
     for at in range(len(roots)):
         if not nodes[roots[at], STATUS] & NOTED:
             nodes[roots[at], STATUS] &= ~ALIVE
             counters[GONE] += 1
     for at in range(len(roots)):
+        if count > most:
+            return count
         if not nodes[roots[at], STATUS] & NOTED:
             count = mark_users(nodes, derivations, longest, roots[at], dead, count)
     for at in range(len(roots)):
         if not nodes[roots[at], STATUS] & NOTED:
             lose(nodes, derivations, counters, longest, roots[at])
     at = 0
-    while at < count:
+    while at < count <= most:
         count = mark_users(nodes, derivations, longest, dead[at, DEAD_NODE], dead, count)
         at += 1
     return count
@@ -197,7 +200,7 @@ def prune(
     if walk[PHASE] == MARKING:
         # None of them has come back yet.
         roots = back[: leave(nodes, forest.slots, rules.relations, rows, back)]
-        walk[DEAD_COUNT] = mark_dead(nodes, derivations, counters, longest, roots, dead, 0)
+        walk[DEAD_COUNT] = mark_dead(nodes, derivations, counters, longest, roots, dead, 0, walk[MOST_DEAD])
         walk[PHASE] = PROVING
         if walk[DEAD_COUNT] > walk[MOST_DEAD]:
             return False

@@ -265,14 +265,14 @@ def worsen(
                         return OUT_OF_BOUNDS
                     count = mark_user(nodes, derivations, number, dead, count)
                 use = derivations[number, BODY + longest + use % longest]
-        count = mark_dead(nodes, derivations, counters, longest, roots, dead, count)
+        count = mark_dead(nodes, derivations, counters, longest, roots, dead, count, walk[MOST_DEAD])
         walk[DEAD_COUNT] = count
+        if count > walk[MOST_DEAD]:
+            return MOST_IS_DEAD
         for at in range(count):
             remember(nodes, best, noted, before, walk, dead[at, DEAD_NODE])
             nodes[dead[at, DEAD_NODE], LIVE] = NOTHING
         walk[PHASE] = PROVING
-        if count > walk[MOST_DEAD]:
-            return MOST_IS_DEAD
     while True:
         while walk[USE] != NOTHING:
             if walk[HEAP] == len(heap_keys):

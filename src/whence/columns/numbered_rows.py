@@ -21,10 +21,18 @@ LEAST_ENTERED = 1 << 12
 
 def as_words(columns: Sequence[Array], length: int) -> Array:
     """Columns as one array of integers, as kernels take them."""
-    words = np.empty((len(columns), length), INTEGER)
-    for at, column in enumerate(columns):
-        words[at] = column if column.dtype is INTEGER else column.view(INTEGER)
+    if not columns:
+        return np.empty((0, length), INTEGER)
+    words: Array = np.array([each if each.dtype is INTEGER else each.view(INTEGER) for each in columns])
     return words
+
+
+def columns_of(encodings: Sequence[Encoding], words: Array) -> list[Array]:
+    """Columns as their encodings have them."""
+    return [
+        column if encoding.dtype is INTEGER else column.view(encoding.dtype)
+        for encoding, column in zip(encodings, words, strict=True)
+    ]
 
 
 class HashIndex:
@@ -118,20 +126,20 @@ class NumberedRows:
         return numbers if encoding.dtype is INTEGER else numbers.view(encoding.dtype)
 
     def columns(self, rows: Array) -> list[Array]:
+        return self.of_words(self.words(rows))
+
+    def words(self, rows: Array) -> Array:
+        """The values of rows of these numbers, as kernels take them."""
         words = np.empty((self.width, len(rows)), INTEGER)
         gather(self._rows, rows, self._places, words)
-        return self.of_words(words)
+        return words
 
     def read_into(self, words: Array, places: Array, rows: Array) -> None:
         """Put the values of rows of these numbers into some columns of others."""
         gather(self._rows, rows, places, words)
 
     def of_words(self, words: Array) -> list[Array]:
-        """Columns as their encodings have them."""
-        return [
-            column if encoding.dtype is INTEGER else column.view(encoding.dtype)
-            for encoding, column in zip(self.encodings, words, strict=True)
-        ]
+        return columns_of(self.encodings, words)
 
     # Numbers.
 

@@ -53,6 +53,8 @@ class ColumnTable(NumberedRows):
         # The rows that were settled last, and how often they were there before.
         self._settled = _NOTHING, _NOTHING
         self._ranges: WeakSet[RowRange] = WeakSet()
+        # The change that is none.
+        self.unchanged = ColumnDelta(self.encodings, np.empty((self.width, 0), INTEGER), _NOTHING)
 
     @property
     def state_bytes(self) -> int:
@@ -79,17 +81,17 @@ class ColumnTable(NumberedRows):
     ) -> ColumnDelta:
         """The same for rows of these numbers, and these values. The weights are not the caller's any more."""
         self._first = self._size if first is None else first
-        changed = np.empty(len(rows), INTEGER)
+        length = len(rows)
+        changed = np.empty(length, INTEGER)
         total = add_up(self._pending, rows, weights, changed)
-        self._staged = changed = changed[:total]
-        weights = weights[:total]
+        if total < length:
+            changed, weights = changed[:total], weights[:total]
+        self._staged = changed
         if self.is_set:
             shown, signs = np.empty(total, INTEGER), np.empty(total, INTEGER)
             total = show(self._counts, changed, weights, shown, signs)
             changed, weights = shown[:total], signs[:total]
-        if words is None or total < len(rows):
-            return ColumnDelta(self.encodings, self.columns(changed), weights)
-        return ColumnDelta(self.encodings, self.of_words(words), weights)
+        return ColumnDelta(self.encodings, self.words(changed) if words is None or total < length else words, weights)
 
     def stage_again(self, words: Array, weights: Array) -> ColumnDelta:
         """Begin a change: these rows, so often, take the place of all that are there."""
@@ -117,7 +119,7 @@ class ColumnTable(NumberedRows):
         if self.is_set:
             weights = np.ones(total, INTEGER)
         rows = self._rows[:total]
-        return ColumnDelta(self.encodings, lambda: self.of_words(np.ascontiguousarray(rows.T)), weights)
+        return ColumnDelta(self.encodings, lambda: np.ascontiguousarray(rows.T), weights)
 
     def stage_replacement(self, before: Array, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
         """Begin a change in a set: rows of these numbers get other values, as long as they are to be there.
@@ -134,7 +136,9 @@ class ColumnTable(NumberedRows):
         )
         self._link(first)
         self._staged = changed[:total]
-        return ColumnDelta(self.encodings, self.of_words(shown[:, :total]), signs[:total]), after
+        if total < 2 * length:
+            shown, signs = np.ascontiguousarray(shown[:, :total]), signs[:total]
+        return ColumnDelta(self.encodings, shown, signs), after
 
     def settle(self, *, is_final: bool = True) -> None:
         """What was staged has happened. If that is not final, `unsettle` may follow."""

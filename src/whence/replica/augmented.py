@@ -7,7 +7,9 @@ projections and unions (Algorithms 4 and 5) are the engine's: see `proof_views`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import repeat
 from typing import Any, TypeAlias
 
 from whence.algebra.causal import deleted, inserted, is_present
@@ -25,7 +27,13 @@ TableDeltas: TypeAlias = dict[str, dict[Row, int]]
 Counts: TypeAlias = Callable[[str], Mapping[Row, int]]
 # Changes that take others back, and wait: some 100 MB. What only came would take more once it is taken in.
 MOST_CHURN = 500_000
-ReadProof: TypeAlias = Callable[[Row, int], tuple[Derivation, Told]]
+# What `proof_views` makes of rows of a hidden view.
+ReadProofs: TypeAlias = Callable[[Sequence[Row], int], tuple[str, dict[Derivation, Told]]]
+
+
+# Without the checks of arguments, which take as long again.
+_dot: Callable[[tuple[int, str]], Dot] = partial(tuple.__new__, Dot)
+_new_length: Callable[[tuple[str, str, int, Dot, None]], Length] = partial(tuple.__new__, Length)
 
 
 class Augmented:
@@ -49,7 +57,7 @@ class Augmented:
         # Relations whose rows this site tells: tables of its own, aggregates.
         self.owned: dict[str, RowText] = {}
         # Hidden views.
-        self.proofs: dict[str, ReadProof] = {}
+        self.proofs: dict[str, ReadProofs] = {}
         # Tables that follow others: by the space of what they follow.
         self.followed: dict[str, list[tuple[str, RowText]]] = {}
         # Rows of these tables by the id that they have here.
@@ -113,13 +121,17 @@ class Augmented:
     def tell(self, proofs: str, rows: Iterable[Row], *, again: bool) -> None:
         """Rows of a hidden view are derivations. Those that are known are told once more if they hold `again`."""
         self._take_pending()
-        read, knowledge, has_presence = self.proofs[proofs], self._knowledge, bool(self.followed)
-        for row in rows:
-            derivation, told = read(row, knowledge.number)
-            if again or derivation not in knowledge.told:
-                is_new = knowledge.learn_derivation(derivation, told)
-                if is_new and has_presence:
-                    self.presence.add(derivation)
+        knowledge, known = self._knowledge, self._knowledge.told
+        space, found = self.proofs[proofs](list(rows), knowledge.number)
+        if not known.keys().isdisjoint(found):
+            if again:
+                for derivation in found.keys() & known.keys():
+                    knowledge.learn_derivation(derivation, found[derivation])
+            found = {derivation: told for derivation, told in found.items() if derivation not in known}
+        knowledge.learn_derivations(found, space)
+        if self.followed:
+            for derivation in found:
+                self.presence.add(derivation)
 
     def adopt(self, name: str, rows: Iterable[Row]) -> bool:
         """All rows of a shared or owned relation are these: whether that is new here."""
@@ -159,26 +171,35 @@ class Augmented:
             self._update_plain(text, rows)
         self._seen.setdefault(text.space, {})[self.site] = self._updates
 
-    def _update_plain(self, text: RowText, rows: Iterable[tuple[Row, bool]]) -> None:
+    def _update_plain(self, text: RowText, changes: Iterable[tuple[Row, bool]]) -> None:
         """As `_set` for each of them: most rows that a site ever has come this way."""
-        knowledge, space, site = self._knowledge, text.space, self.site
-        lengths, floor, gone = knowledge.lengths, self.floors.get(space, 0), self._gone
-        has_presence = bool(self.followed)
-        for row, is_there in rows:
-            node, cells = text.id_and_text(row)
+        changes = list(changes)
+        rows = [row for row, _ in changes]
+        knowledge, space, floor = self._knowledge, text.space, self.floors.get(text.space, 0)
+        lengths = knowledge.lengths
+        if not self.followed and all(is_there for _, is_there in changes):
+            ids, texts = text.ids_and_texts(rows)
+            if lengths.keys().isdisjoint(ids) and len(set(ids)) == len(ids):
+                first, self._updates = self._updates + 1, self._updates + len(ids)
+                dots = map(_dot, zip(range(first, self._updates + 1), repeat(self.site)))
+                found = zip(repeat(space), texts, repeat(inserted(floor)), dots, repeat(None))
+                knowledge.learn_lengths(ids, map(_new_length, found))
+                return
+        for node, (row, is_there) in zip(text.ids(rows), changes, strict=True):
             known = lengths.get(node)
             length = floor if known is None else known.length
             after = inserted(length) if is_there else deleted(length)
             if after == length:
                 continue
             self._updates += 1
-            lengths[node] = Length(space, cells, after, Dot(self._updates, site))
+            cells = text.text(row) if known is None else known.text
+            lengths[node] = Length(space, cells, after, Dot(self._updates, self.site))
             knowledge.place(node)
             if not is_there:
-                gone[node] = None
+                self._gone[node] = None
             elif known is not None:
-                gone.pop(node, None)
-            if has_presence:
+                self._gone.pop(node, None)
+            if self.followed:
                 self.presence.set_leaf(node, is_there=is_there)
 
     def _holder(self, keyed: KeyedRows, row: Row) -> tuple[Row, Length] | None:

@@ -7,8 +7,10 @@ neighbour, however long it stays away.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+from typing import NamedTuple, Protocol, TypeAlias
 
 from whence.algebra.causal import is_present
 from whence.replica.presence import Derivation
@@ -78,8 +80,20 @@ class Place(NamedTuple):
     via: str
 
 
+# Without the checks of arguments, which take as long again.
+_place: Callable[[tuple[int, str]], Place] = partial(tuple.__new__, Place)
+
+
+class Reader(Protocol):
+    """Keeps something of what is known."""
+
+    def forget(self, keys: Iterable[Key]) -> None:
+        """These are about to be forgotten."""
+
+
 class Knowledge:
     def __init__(self) -> None:
+        self.readers: list[Reader] = []
         self.lengths: dict[Id, Length] = {}
         self.told: dict[Derivation, Told] = {}
         # By key, in the order of the numbers.
@@ -99,6 +113,23 @@ class Knowledge:
             self.place(node, via)
         return known
 
+    def learn_lengths(self, ids: Sequence[Id], lengths: Iterable[Length]) -> None:
+        """Those of rows of which nothing was known."""
+        self.lengths.update(zip(ids, lengths, strict=True))
+        self._place_new(ids)
+
+    def learn_derivations(self, found: Mapping[Derivation, Told], space: str) -> None:
+        """Derivations of rows of one space, all of them new."""
+        self.told.update(found)
+        self._place_new(found)
+        nodes = {node for told in found.values() for node in (*told.needs, *told.without)}
+        new = nodes - self.mentioning.keys()
+        self.mentioning.update(dict.fromkeys(new, (space,)))
+        for node in new:
+            self._tell_again(node)
+        for node in nodes - new:
+            self._mention(node, space)
+
     def learn_derivation(self, derivation: Derivation, told: Told, via: str = "") -> bool | None:
         """Take a derivation in: True if it is new, None if it was told again, False if that is known, too."""
         known = self.told.get(derivation)
@@ -106,7 +137,7 @@ class Knowledge:
             return False
         self.told[derivation] = told
         if known is None:
-            self._mention(derivation, told.space)
+            self._mention_all(derivation, told.space)
         self.place(derivation, via)
         return True if known is None else None
 
@@ -118,11 +149,13 @@ class Knowledge:
         else:
             assert not isinstance(key, bytes)
             self.told[key] = item
-            self._mention(key, item.space)
+            self._mention_all(key, item.space)
         self.places[key] = place
         self.number = self.asked = max(self.number, place.number)
 
-    def forget(self, keys: Iterable[Key]) -> None:
+    def forget(self, keys: Sequence[Key]) -> None:
+        for reader in self.readers:
+            reader.forget(keys)
         for key in keys:
             del self.places[key]
             if isinstance(key, bytes):
@@ -153,15 +186,27 @@ class Knowledge:
         for key in [key for key in self.places if self.concerns(key, spaces, spaces)]:
             self.place(key, "")
 
-    def _mention(self, derivation: Derivation, space: str) -> None:
+    def _mention_all(self, derivation: Derivation, space: str) -> None:
         for node in (*derivation.needs, *derivation.without):
-            spaces = self.mentioning.get(node, ())
-            if space not in spaces:
-                self.mentioning[node] = (*spaces, space)
-                place = self.places.get(node)
-                # Whoever follows that space has to hear of it from now on, unless nobody has asked since it is known.
-                if place is not None and place.number <= self.asked:
-                    self.place(node)
+            self._mention(node, space)
+
+    def _mention(self, node: Id, space: str) -> None:
+        spaces = self.mentioning.get(node, ())
+        if space not in spaces:
+            self.mentioning[node] = (*spaces, space)
+            self._tell_again(node)
+
+    def _tell_again(self, node: Id) -> None:
+        """Whoever follows a space that mentions it now has to hear of it, unless nobody has asked since it is known."""
+        place = self.places.get(node)
+        if place is not None and place.number <= self.asked:
+            self.place(node)
+
+    def _place_new(self, keys: Collection[Key]) -> None:
+        """They came now, and are in no place yet."""
+        first = self.number + 1
+        self.number += len(keys)
+        self.places.update(zip(keys, map(_place, zip(range(first, self.number + 1), repeat(""))), strict=True))
 
     def place(self, key: Key, via: str = "") -> None:
         """It changed now."""

@@ -11,6 +11,7 @@ from whence.algebra.derivations import evaluate
 from whence.algebra.provenance import Antichain
 from whence.explain.hypothetical.what_if import WhatIf
 from whence.explain.proofs.proof import Proof
+from whence.model.graphs import reached
 from whence.model.types import Row
 from whence.replica.knowledge import Knowledge, Length
 from whence.replica.presence import Derivation
@@ -41,16 +42,33 @@ def supports(knowledge: Knowledge, root: Id) -> Antichain[Id]:
 
     Rows whose absence is needed are left out.
     """
-    semiring: PSemiring[Id] = PSemiring()
-    return evaluate(_under(knowledge, root), semiring, semiring.variable, [root])[root]
+    return supports_of(knowledge, [root])[root]
 
 
-def _under(knowledge: Knowledge, root: Id) -> Mapping[Id, Sequence[Sequence[Id]]]:
+def supports_of(knowledge: Knowledge, roots: Iterable[Id]) -> dict[Id, Antichain[Id]]:
+    """Those of many rows."""
+    roots, semiring = list(roots), PSemiring[Id]()
+    found = evaluate(_under(knowledge, roots), semiring, semiring.variable, roots)
+    return {root: found[root] for root in roots}
+
+
+def changed_heads(knowledge: Knowledge, space: str, changed: Iterable[Id]) -> list[Id]:
+    """The rows of a space whose supports may be others since more is known of these."""
+    users: dict[Id, list[Id]] = {}
+    for derivation in knowledge.told:
+        for need in derivation.needs:
+            users.setdefault(need, []).append(derivation.head)
+    found = reached(changed, lambda node: users.get(node, ()))
+    wanted = {derivation.head for derivation, told in knowledge.told.items() if told.space == space}
+    return [node for node in found if node in wanted]
+
+
+def _under(knowledge: Knowledge, roots: Sequence[Id]) -> Mapping[Id, Sequence[Sequence[Id]]]:
     of: dict[Id, list[Derivation]] = {}
     for derivation in knowledge.told:
         of.setdefault(derivation.head, []).append(derivation)
     found: dict[Id, list[Sequence[Id]]] = {}
-    todo = [root]
+    todo = list(roots)
     while todo:
         node = todo.pop()
         if node in of and node not in found:

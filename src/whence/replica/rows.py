@@ -26,6 +26,9 @@ ID_BYTES = 16  # 2^64 rows before two of them are likely to meet in one id
 Schema: TypeAlias = list[list[object]]
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
+# In JSON texts neither of these two characters is ever inside of a value.
+_BETWEEN, _ROWS = "\n", "\0"
+_written_in_lines = json.JSONEncoder(separators=(_BETWEEN, ":")).encode
 
 
 def space_of(site: str, relation: str) -> str:
@@ -35,6 +38,11 @@ def space_of(site: str, relation: str) -> str:
 
 def id_of(space: str, text: str) -> Id:
     return blake2b(text.encode(), digest_size=ID_BYTES, key=_key(space)).digest()
+
+
+def ids_of(space: str, texts: Iterable[str]) -> list[Id]:
+    key = _key(space)
+    return [blake2b(text, digest_size=ID_BYTES, key=key).digest() for text in map(str.encode, texts)]
 
 
 _KEYS: dict[str, bytes] = {}
@@ -58,6 +66,10 @@ class RowText:
         # JSON, written at once: `["%s",%d]`.
         self._template = f"[{','.join('%d' if each is None else '%s' for each in writers)}]"
         self._writers = [(at, each) for at, each in enumerate(writers) if each is not None]
+        # What JSON itself writes in the same way.
+        self._is_plain = all(
+            column.type is STRING or isinstance(column.type, IntegerType) for column in relation.columns
+        )
         # A row that was just inserted is soon asked for by the views over it, and one that was checked is merged next.
         self._ids: dict[Row, Id] = {}
         self._rows: dict[str, Row] = {}
@@ -70,6 +82,32 @@ class RowText:
             cells[at] = write(row[at])
         return self._template % tuple(cells)
 
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """Of many rows, which takes a third of the time."""
+        if not self._is_plain or not rows:
+            return list(map(self.text, rows))
+        whole = _written_in_lines(rows)[2:-2]
+        cells = whole.replace(f"]{_BETWEEN}[", _ROWS).replace(_BETWEEN, ",").split(_ROWS)
+        return [f"[{each}]" for each in cells]
+
+    def ids(self, rows: Sequence[Row]) -> list[Id]:
+        """Of many rows, most of which were asked for before."""
+        found = list(map(self._ids.get, rows))
+        missing = [row for row, node in zip(rows, found, strict=True) if node is None]
+        if missing:
+            self.ids_and_texts(missing)
+            found = list(map(self._ids.get, rows))
+        return found  # type: ignore[return-value]  # all are there now
+
+    def ids_and_texts(self, rows: Sequence[Row]) -> tuple[list[Id], list[str]]:
+        """Of many rows that are new."""
+        texts = self.texts(rows)
+        ids = ids_of(self.space, texts)
+        if len(self._ids) > _MOST_REMEMBERED:
+            self._ids.clear()
+        self._ids.update(zip(rows, ids, strict=True))
+        return ids, texts
+
     def id(self, row: Row) -> Id:
         node = self._ids.get(row)
         if node is None:
@@ -77,16 +115,6 @@ class RowText:
                 self._ids.clear()
             node = self._ids[row] = id_of(self.space, self.text(row))
         return node
-
-    def id_and_text(self, row: Row) -> tuple[Id, str]:
-        """Both at once, where both are needed."""
-        text = self.text(row)
-        node = self._ids.get(row)
-        if node is None:
-            if len(self._ids) > _MOST_REMEMBERED:
-                self._ids.clear()
-            node = self._ids[row] = id_of(self.space, text)
-        return node, text
 
     def _cell(self, at: int, value: Value) -> str:
         write = _writer(self._columns[at].type)

@@ -276,6 +276,7 @@ class _Planning:
             return
         self._outcomes[name] = Outcome.OTHER
         self._add_state(states.after(name), relation, rows, is_set=relation.distinct)
+        self._statistics.begin(states.after(name), len(relation.columns))
         if name in self._tables.altered:
             total = self._tables.altered[name]
             self._statistics.learn_values(states.after(name), total)

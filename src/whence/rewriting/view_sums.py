@@ -12,9 +12,11 @@ from dataclasses import replace
 
 from whence.analysis.components import Component
 from whence.analysis.typed_rules import TypedRule
+from whence.functions.widening import is_integer
 from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.schema import Relation
-from whence.model.terms import Skolem, Term, Variable, Wildcard, variable_names
+from whence.model.terms import Constant, Skolem, Term, Variable, Wildcard, variable_names
+from whence.model.types import Type
 from whence.planning.join_order import key_columns
 from whence.rewriting.conjunction import Sets
 from whence.rewriting.signed_union import SignedUnion, summed
@@ -44,7 +46,16 @@ def _is_plain(typed: TypedRule) -> bool:
     pairs = [*zip(typed.rule.head.terms, columns, strict=True)]
     for atom in atoms:
         pairs += zip(atom.terms, typed.relations[atom.relation].columns, strict=True)
-    return all(typed.type_of(term) == column.type for term, column in pairs if not isinstance(term, Wildcard))
+    return all(
+        typed.type_of(term) == column.type or _is_whole_number(term, column.type)
+        for term, column in pairs
+        if not isinstance(term, Wildcard)
+    )
+
+
+def _is_whole_number(term: Term, kind: Type) -> bool:
+    """Whether it is written as one, which is the same value in all widths."""
+    return isinstance(term, Constant) and is_integer(term.type) and is_integer(kind)
 
 
 def _is_duplicate_free(component: Component, relations: Mapping[str, Relation]) -> bool:

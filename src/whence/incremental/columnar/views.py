@@ -94,6 +94,12 @@ class ColumnTally:
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
+        stage = self.table.stage_again if self._is_again else self.table.stage
+        if not taken and not self._is_again:
+            return self.table.unchanged
+        if len(taken) == 1:
+            ((columns, each),) = taken
+            return stage(as_words(columns, len(each)), each)
         weights = [each for _, each in taken]
         words = np.empty((self.table.width, sum(map(len, weights))), INTEGER)
         start = 0
@@ -101,7 +107,6 @@ class ColumnTally:
             for at, column in enumerate(columns):
                 words[at, start : start + len(each)] = column if column.dtype is INTEGER else column.view(INTEGER)
             start += len(each)
-        stage = self.table.stage_again if self._is_again else self.table.stage
         return stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
 
     def settle(self) -> None:
@@ -196,6 +201,8 @@ class ColumnGroups:
             fold.restart(self._state)
 
     def change(self) -> ColumnDelta:
+        if not self._touched and not self._is_taken_over:
+            return self.table.unchanged
         touched = [bound.touched for bound, _ in self._touched]
         groups = touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else _NO_GROUPS
         for fold in self._kept:
@@ -269,12 +276,14 @@ class ColumnGroups:
 
     def _touch(self, bound: Bound) -> None:
         self._grow()
-        saved = [[array.take(bound.touched, axis=0) for array in fold.arrays] for fold in self._with_arrays]
+        saved: list[list[Array]] = []
+        if self._with_arrays:
+            saved = [[array.take(bound.touched, axis=0) for array in fold.arrays] for fold in self._with_arrays]
         self._touched.append((bound, saved))
 
     def _grow(self) -> None:
         """Let folds have room for as many groups as there may be."""
-        known, room = self._room, len(self._state)
+        known, room = self._room, len(self._keys.state)
         if room > known:
             for fold in self._kept:
                 fold.resize(np.arange(known), room, renumbers=False)

@@ -134,7 +134,7 @@ def read_statements(source: SourceText, start: str = "start") -> list[syntax.Sta
 @cache
 def _parser() -> Lark:
     grammar = files("whence.lang.datalog").joinpath("grammar.lark").read_text(encoding="utf-8")
-    grammar = grammar.replace("TYPE_NAMES", "|".join([*BY_NAME, "DECIMAL"]))
+    grammar = grammar.replace("TYPE_NAMES", "|".join(sorted([*BY_NAME, "DECIMAL"], key=len, reverse=True)))
     starts = ["start", "mappings"]
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder(), start=starts)
 
@@ -170,6 +170,12 @@ class Builder(Transformer[Token, Any]):
         body, heads, dot = parts
         return syntax.Clause(first(body[0][0]), last(dot), heads, body)
 
+    def peer(self, parts: list[Any]) -> syntax.PeerNode:
+        word, name, *members, close = parts
+        declarations = [each for each in members if isinstance(each, syntax.Declaration)]
+        listed = [each for names in members if isinstance(names, list) for each in names]
+        return syntax.PeerNode(first(word), last(close), name, listed, declarations)
+
     def head(self, parts: list[Any]) -> syntax.HeadNode:
         minus, name, arguments, close = parts
         return syntax.HeadNode(first(minus or name), last(close), 1 if minus is None else -1, name, arguments or [])
@@ -182,6 +188,10 @@ class Builder(Transformer[Token, Any]):
     def head_window(self, parts: list[Any]) -> syntax.HeadWindowNode:
         _, partition, order, *more, _, call = parts
         return syntax.HeadWindowNode(*_extent(parts), partition or [], order or [], more, call)
+
+    def function(self, parts: list[Any]) -> syntax.FunctionNode:
+        _, names, body, _ = parts
+        return syntax.FunctionNode(*_extent([parts[0], parts[-1]]), names or [], body)
 
     def head_unnest(self, parts: list[Any]) -> syntax.HeadUnnestNode:
         _, outer, call = parts
@@ -302,7 +312,8 @@ class Builder(Transformer[Token, Any]):
         return syntax.RecordTypeNode(*_extent(parts), name, branches)
 
     def pragma(self, parts: list[Any]) -> syntax.Pragma:
-        return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])
+        _, name, value = parts
+        return syntax.Pragma(first(parts[0]), last(value or name), name, value)
 
     def component(self, parts: list[Any]) -> syntax.Component:
         _, *rest, close = parts

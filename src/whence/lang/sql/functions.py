@@ -36,6 +36,7 @@ SYNONYMS = {
     "negative": "-",
     "to_varchar": "to_char",
     "printf": "format_string",
+    "reduce": "aggregate",
 }
 # Other than coalesce itself, these take two values.
 TWO_ARGUMENTS = ("nvl", "ifnull")
@@ -91,15 +92,10 @@ _FAMILIES = (
         "GROUP BY window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds') or session_window(ts, '5 minutes')",
     ),
     (
-        "transform filter aggregate reduce exists forall zip_with transform_keys transform_values map_filter",
-        "{name}(...) takes a lambda, which is not supported",
-        "define the whole of it in Python: db.function(...)",
-    ),
-    (
         (
             "hash xxhash64 arrays_zip "
             "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
-            "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
+            "to_utc_timestamp make_interval"
         ),
         _NOT_THERE,
         "define it in Python: db.function({name!r}, ..., returns=...)",

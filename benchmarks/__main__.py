@@ -15,6 +15,7 @@ BENCHMARKS = (
     "shortest_paths",
     "magic_sets",
     "regions",
+    "recursion",
     "questions",
     "questions_growth",
     "tpch_views",

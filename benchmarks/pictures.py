@@ -42,6 +42,7 @@ NOT_OF_CHANGES = (
     "documents",
     "replica",
     "replica_partitions",
+    "replica_spark",
     "soak",
 )
 BUILDING = ("build", "load")

@@ -199,6 +199,34 @@ def _absence(report: Report, sizes: Sizes) -> None:
     )
     report.figure(f"the traffic of {sizes.matter:,} changes that matter, and no others", alone.total / 1024, "KiB")
     report.figure(f"back after {changes:,} changes: time", seconds, "s")
+    base.insert("reading", [(7, number) for number in range(sizes.matter)])
+    phone.membership.peers.clear()
+    traffic = phone.exchange(base)
+    assert phone.rows("mine") == base.rows("mine") and len(phone.rows("mine")) == 1_000 + sizes.matter
+    report.figure(
+        f"back with its notes lost, {sizes.matter:,} of {changes:,} rows matter: traffic", traffic.total / 1024, "KiB"
+    )
+    _lost_count(report, sizes, base)
+
+
+def _lost_count(report: Report, sizes: Sizes, base: Site) -> None:
+    """A replica of the whole table, which knows no numbers of the site that it meets: they compare summaries."""
+    copy = whence.site("copy")
+    copy.follow("base", "reading")
+    first = copy.exchange(base)
+    base.delete("reading", [(8 + n % 90, n) for n in range(sizes.matter)])
+    for what in (f"{sizes.matter:,} rows of a whole table differ", "nothing differs"):
+        copy.membership.peers.clear()
+        started = time.perf_counter()
+        traffic = copy.exchange(base)
+        seconds = time.perf_counter() - started
+        assert copy.rows("reading") == base.rows("reading")
+        report.figure(f"notes lost, {what}: time", seconds, "s")
+        report.figure(f"notes lost, {what}: traffic", traffic.total / 1024, "KiB")
+        # So that both have seen that the rows went, and remember them no more.
+        for _ in range(2):
+            copy.exchange(base)
+    report.figure("all rows of that table: traffic", first.total / 1024, "KiB")
 
 
 if __name__ == "__main__":

@@ -103,7 +103,8 @@ class Mission:
             "cases": [] if cases is None else sorted(site.rows(cases)),
             "known": status.lengths,
             "gone": status.gone,
-            "waiting": max((peer.behind for peer in status.peers.values()), default=0),
+            # Whom this site has something to tell, as far as it knows.
+            "behind": {peer: each.behind for peer, each in status.peers.items() if each.behind > 0},
         }
 
     def _note(self, text: str) -> None:

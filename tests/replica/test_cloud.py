@@ -62,6 +62,9 @@ def test_many_sites_and_their_views(spark: SparkSession, tmp_path: Path) -> None
         upload(site, tmp_path, ["seen"] if site in edges[:2] else [])
         if chance.random() < 0.5:
             site.exchange(chance.choice([other for other in edges if other is not site]))
+    # Sites that meet may change what they tell: who was no member yet counts as newer than what was collected.
+    for site in edges:
+        upload(site, tmp_path, ["seen"] if site in edges[:2] else [])
     cloud.take_available()
     # All of it once more: what is known stays as it is.
     again = cloud.db.df("sighting_lengths").sparkSession.read.parquet(str(tmp_path / "sighting"))

@@ -132,6 +132,15 @@ class Conversation:
 
     def _batch(self, request: Request, peer: Peer, offers: dict[str, Offered]) -> Batch:
         knowledge, name = self._augmented.knowledge, request.head.site
+        if not request.cursor and request.known > comparison.WORTH_COMPARING:
+            splits = comparison.first_splits(self.summaries, _parts(peer))
+            if (
+                comparison.WORTH_COMPARING
+                < sum(each.pieces for split in splits for each in split.totals)
+                < request.known * 2
+            ):
+                head, ends = self._membership.head(name), knowledge.number
+                return Batch(head, 0, ends, request.interest, False, offers, {}, [], splits=splits)
         # Of shared tables it says which updates it has seen, from whomever.
         has_seen = {table: vectors.get(name) for table, vectors in request.head.members.items() if table in peer.tables}
         found: list[Key] = [
@@ -142,10 +151,6 @@ class Conversation:
             and not (isinstance(key, bytes) and _is_seen(knowledge.lengths[key], has_seen))
         ]
         found.reverse()
-        if not request.cursor and len(found) > comparison.WORTH_COMPARING and request.known * 2 > len(found):
-            splits = comparison.first_splits(self.summaries, _parts(peer))
-            head, ends = self._membership.head(name), knowledge.number
-            return Batch(head, 0, ends, request.interest, False, offers, {}, [], splits=splits)
         is_last = len(found) <= BATCH_ITEMS
         items: list[Item] = [knowledge.item(key) for key in found[:BATCH_ITEMS]]
         ends = knowledge.number if is_last else knowledge.numbers[found[BATCH_ITEMS - 1]]

@@ -16,7 +16,7 @@ from whence.model.program import Functions
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation, duration_text, owner
 from whence.model.types import Row
-from whence.rewriting.magic_sets import magic_text
+from whence.rewriting.versions import magic_text
 
 
 class Explanation(str):

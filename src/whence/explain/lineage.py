@@ -19,7 +19,7 @@ from whence.explain.explain import components_below
 from whence.explain.proofs.text import words_of
 from whence.model.rules import Rule
 from whence.model.schema import Relation, comments, owner
-from whence.rewriting.magic_sets import is_magic
+from whence.rewriting.versions import is_magic
 
 PRODUCER = "https://pypi.org/project/whence"
 _SPEC = "https://openlineage.io/spec"

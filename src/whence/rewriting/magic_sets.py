@@ -22,7 +22,6 @@ aggregate of the recursion would tell what to ask for, leave a column free; if a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -37,28 +36,7 @@ from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.schema import AUXILIARY_MARK, Relation, is_auxiliary, owner
 from whence.model.terms import Constant, Term, Variable
 from whence.rewriting.sideways import Bound, Request, requests, tellable
-
-# What a version is asked for; and what is asked for whatever the rows are, since a recursion does not start with facts.
-_MAGIC, _SEED = "magic", "seed"
-_NAMED = re.compile(r"(.+\$.+)\$([bf]*b[bf]*)(?:\$(magic|seed))?")
-
-
-def is_magic(relation: str) -> bool:
-    """Whether a relation has the values that another one is asked for."""
-    named = _NAMED.fullmatch(relation)
-    return named is not None and named[3] is not None
-
-
-def is_version(relation: str) -> bool:
-    """Whether a relation has some rows of another one, those that are asked for."""
-    named = _NAMED.fullmatch(relation)
-    return named is not None and named[3] is None
-
-
-def whole_relation(relation: str) -> str:
-    """The relation that this one is a version of, or itself."""
-    named = _NAMED.fullmatch(relation)
-    return relation if named is None else named[1]
+from whence.rewriting.versions import MAGIC, SEED, is_magic
 
 
 def with_magic_sets(
@@ -136,7 +114,7 @@ class _Rewriting:
         return AUXILIARY_MARK.join((self._view, inner, letters))
 
     def _magic_name(self, relation: str, bound: Bound) -> str:
-        return f"{self._named(relation, bound)}{AUXILIARY_MARK}{_MAGIC}"
+        return f"{self._named(relation, bound)}{AUXILIARY_MARK}{MAGIC}"
 
     def _repeats(self, rule: Rule) -> bool:
         atoms = [atom for atom in rule.body_atoms if atom.relation in self._members]
@@ -273,7 +251,7 @@ def _with_seeds(magic: Collection[Rule]) -> Iterator[Rule]:
         if rule.body or name not in ruled:
             yield rule
             continue
-        seed = replace(rule.head, relation=f"{name.removesuffix(_MAGIC)}{_SEED}")
+        seed = replace(rule.head, relation=f"{name.removesuffix(MAGIC)}{SEED}")
         yield replace(rule, head=seed)
         if name not in seeded:
             seeded.add(name)
@@ -300,18 +278,3 @@ def without_guards(analysis: Analysis, signatures: Mapping[str, Signature]) -> t
         rules.append(written.get(id(rule), rule))
     relations = tuple(each for name, each in analysis.relations.items() if not is_magic(name))
     return analyze(Program(relations, tuple(rules)), signatures), written
-
-
-def magic_notice(old: str, new: str) -> str:
-    return f"{old!r} is only asked for some rows, so it has no others, and is called {new!r}"
-
-
-def magic_text(relation: Relation) -> str | None:
-    """For those who ask how a relation is kept."""
-    named = _NAMED.fullmatch(relation.name)
-    if named is None:
-        return None
-    if named[3] is not None:
-        return f"magic sets: what {named[1]}${named[2]} is asked for"
-    bound = [name for name, letter in zip(relation.column_names, named[2], strict=True) if letter == "b"]
-    return f"magic sets: it is only read by {', '.join(bound)}, so it has the rows that are asked for"

@@ -16,8 +16,9 @@ from whence.model.graphs import reached
 from whence.model.program import Catalog, Functions, Program, Signature
 from whence.model.rules import Rule
 from whence.model.schema import Relation, has_same_values, is_auxiliary, owner
-from whence.rewriting.magic_sets import magic_notice, with_magic_sets
+from whence.rewriting.magic_sets import with_magic_sets
 from whence.rewriting.pushdown import push_conditions
+from whence.rewriting.versions import magic_notice
 from whence.session.functions import WaitingViews
 
 

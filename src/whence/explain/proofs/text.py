@@ -18,7 +18,7 @@ from whence.errors import shown
 from whence.model.schema import AUXILIARY_MARK, is_auxiliary
 from whence.model.span import Span
 from whence.model.types import Value
-from whence.rewriting.magic_sets import whole_relation
+from whence.rewriting.versions import whole_relation
 
 if TYPE_CHECKING:
     from whence.explain.proofs.proof import Proof, ProofStep

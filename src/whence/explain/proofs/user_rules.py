@@ -20,7 +20,8 @@ from whence.model.program import Program
 from whence.model.rules import Atom
 from whence.model.types import Row
 from whence.planning.statistics import Statistics
-from whence.rewriting.magic_sets import is_magic, is_version, without_guards
+from whence.rewriting.magic_sets import without_guards
+from whence.rewriting.versions import is_magic, is_version
 
 
 def in_user_rules(evidence: Evidence) -> Evidence:

@@ -175,7 +175,7 @@ class DefinitionChange:
             raise ParseError("the program is empty")
         facts = {rule.head.relation for rule in program.rules if rule.is_fact}
         ruled = {rule.head.relation for rule in program.rules if not rule.is_fact}
-        if facts - ruled or program.directives:
+        if facts - ruled or any(each.kind != "magic" for each in program.directives):
             place = next((rule.span for rule in program.rules if rule.is_fact), None)
             raise UnsupportedError(
                 "facts and files are rows, which a redefinition takes by change.insert(...)", span=place

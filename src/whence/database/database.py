@@ -296,6 +296,19 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             session.counts(name)
             return explain(name, definitions.analysis, definitions.functions, session.engine, analyze=analyze)
 
+    def lineage(self, view: str, namespace: str = "whence") -> list[dict[str, Any]]:
+        """What a view is made from, column by column: an OpenLineage event for it, after those of the views below it.
+
+        Datasets and jobs are called by the names of relations, in this namespace.
+        """
+        from whence.explain.lineage import Lineage
+
+        sizes = {each.relation.name: each.size or 0 for each in self.overview().relations}
+        with self._reading() as session:
+            relation = session.definitions.relation(view)
+            found = Lineage(session.definitions.analysis, namespace)
+            return [*found.events(relation.name, session.version, session.timestamp, sizes)]
+
     def catalog(self) -> Catalog:
         """The tables and views that there are, with their columns, and the registered functions."""
         with self._reading() as session:

@@ -33,6 +33,7 @@ from whence.engines.local.propagation import (
     apply_to,
     built,
     dead_tuples,
+    settle,
     store_of_view,
     take_back,
     undo,
@@ -237,11 +238,13 @@ class LocalEngine:
         except NotInColumnsError:
             self._leave_columns()
             deltas, self._works, touched = self._run(self._propagation, update)
-        for maintainer, _ in touched:
-            maintainer.settle()
+        settle(touched)
         apply_to(self._every_store(), deltas)
-        if self._columns is not None:
-            self._works = self._columns.settle(update, self._works)
+        if self._columns is not None and self._columns.is_large(update):
+            # What nobody else keeps goes first.
+            touched.clear()
+            self._works = {names: work.without_rows() for names, work in self._works.items()}
+            self._columns.give_memory_back()
         self._dead = dead_tuples(self._works, self._forests) if self._forests else 0
         return deltas
 

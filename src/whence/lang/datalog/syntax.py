@@ -102,6 +102,14 @@ class TypedNode(SyntaxNode):
 
 
 @dataclass(slots=True)
+class FunctionNode(SyntaxNode):
+    """`fn {x, i: x + i}`, as an argument of a function that takes one."""
+
+    parameters: list[Token]
+    body: Node
+
+
+@dataclass(slots=True)
 class Ascribed(SyntaxNode):
     """`null::INT`: a constant of a type that its text alone does not show."""
 
@@ -270,7 +278,10 @@ class DirectiveNode(SyntaxNode):
 
 @dataclass(slots=True)
 class Pragma(SyntaxNode):
-    word: Token
+    """`.pragma "name" "value"`, of which the value may be left out."""
+
+    name: Token
+    value: Token | None
 
 
 @dataclass(slots=True)

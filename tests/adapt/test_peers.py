@@ -101,8 +101,8 @@ def test_an_exchange_uses_old_contents(db: Database) -> None:
     (gene, *_) = mouse.preview().views
     assert gene.plan == (
         "gene'(E, N) :- gene(E, N).",
-        'gene\'(E, N) :- bioentry(E, T, N), Δterm(T, "gene").',
         "gene'(E, N) :- bioentry(E, 7, N), term'(7, \"x\").",
+        'gene\'(E, N) :- bioentry(E, T, N), Δterm(T, "gene").',
     )
     assert mouse.exchange().inserted["gene"] == 60
 

@@ -43,7 +43,7 @@ def arithmetic(symbol: str, resolved: Resolved, left: Part, right: Part) -> Bina
     if not all(map(is_integer, resolved.arguments)):
         return _on_decimals(symbol, result, left, right)
     if symbol in _DIVISIONS:
-        return _dividing(symbol, in_limits(result))
+        return _dividing(symbol, in_limits(result), right)
     return _ON_BIGINTS[symbol] if result == BIGINT else _on_ints(_WHOLE[symbol], _narrow(result))
 
 
@@ -148,8 +148,10 @@ def truncated(a: Array, b: Array) -> Array:
 _DIVISIONS: dict[str, Callable[[Array, Array], Array]] = {"div": truncated, "quotient": truncated, "%": np.fmod}
 
 
-def _dividing(symbol: str, fit: Unary) -> Binary:
+def _dividing(symbol: str, fit: Unary, divisor: Part) -> Binary:
     divide = _DIVISIONS[symbol]
+    if divisor.is_constant and divisor.value is not None and divisor.number not in (0, -1):
+        return lambda a, b: fit(divide(a, b))
 
     def kernel(a: Array, b: Array) -> tuple[Array, Mask | None]:
         # The least number of 64 bits divided by -1 does not fit them.
@@ -183,7 +185,7 @@ def _on_decimals(symbol: str, result: Type, left: Part, right: Part) -> Binary |
         operate: Binary = lambda a, b: (_WHOLE[symbol](a, b), None)  # noqa: E731
     else:
         fit = rescaling(scale, result, max(sizes)) if symbol == "%" else in_limits(result)
-        operate = _dividing(symbol, in_limits(BIGINT))
+        operate = _dividing(symbol, in_limits(BIGINT), right)
     return None if fit is None else _fitted(_aligned(first, second, operate), fit, left, right)
 
 

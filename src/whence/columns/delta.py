@@ -11,6 +11,7 @@ import numpy as np
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedRows
 from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import add_totals
+from whence.columns.numbered_rows import columns_of
 from whence.columns.order import in_order
 from whence.model.types import RecordType, Row, Value
 from whence.model.updates import CountedDelta, Delta
@@ -22,19 +23,26 @@ if TYPE_CHECKING:
 class ColumnDelta(CountedDelta):
     """Rows that are all different, in columns of numbers, and a weight for each, which is never 0."""
 
-    def __init__(
-        self, encodings: Sequence[Encoding], columns: Sequence[Array] | Callable[[], Sequence[Array]], weights: Array
-    ) -> None:
-        """The columns, or what makes them when they are first read."""
+    def __init__(self, encodings: Sequence[Encoding], words: Array | Callable[[], Array], weights: Array) -> None:
+        """The columns as an array of integers, or what makes it when it is first read."""
         self.encodings = encodings
-        self._given = columns
+        self._words = words
         self.weights = weights
+        self._columns: Sequence[Array] | None = None
+
+    @property
+    def words(self) -> Array:
+        """The columns as kernels take them."""
+        if callable(self._words):
+            self._words = self._words()
+        return self._words
 
     @property
     def encoded(self) -> Sequence[Array]:
-        if callable(self._given):
-            self._given = self._given()
-        return self._given
+        """The columns as their encodings have them."""
+        if self._columns is None:
+            self._columns = columns_of(self.encodings, self.words)
+        return self._columns
 
     def __getitem__(self, row: Row) -> int:
         return self._counts[row]

@@ -28,7 +28,7 @@ from whence.model.program import Signature
 from whence.model.terms import Call, Cast, Term, Variable, variables, walk
 from whence.model.types import BIGINT, BOOLEAN, DOUBLE, REAL, DecimalType, IntervalType, Type, Value
 
-__all__ = ["Batch", "VectorTerm", "compile_vector"]
+__all__ = ["Batch", "VectorTerm", "compile_condition", "compile_vector"]
 
 _TRUE = whole(1)
 
@@ -66,6 +66,30 @@ def compile_vector(
     return _Compiler(signatures, implementations, encodings, types, slots).whole_term(node)
 
 
+def compile_condition(
+    node: TypedTerm,
+    signatures: Mapping[str, Signature],
+    implementations: Mapping[str, Callable[..., object]],
+    encodings: Encodings,
+    types: Mapping[int, Type],
+    slots: Mapping[str, int],
+) -> Callable[[Batch], Mask]:
+    """The function that computes for which rows a condition is true."""
+    value = compile_vector(node, signatures, implementations, encodings, types, slots)
+    part = _Compiler(signatures, implementations, encodings, types, slots).part(node)
+    if part.is_constant or part.is_by_rows:
+        return lambda batch: value(batch) == 1
+    run = part.run
+
+    def is_true(batch: Batch) -> Mask:
+        values, nulls, doubt = run(batch)
+        if doubt is not None and np.count_nonzero(doubt):
+            return value(batch) == 1
+        return values if nulls is None else values & ~nulls
+
+    return is_true
+
+
 def _cast(node: TypedTerm, kind: Type) -> TypedTerm:
     cast = Cast(node.term, kind, span=node.term.span)
     return TypedTerm(cast, Typed(kind, node.typed.nullable), (node,), depth=node.depth + 1)
@@ -89,7 +113,7 @@ class _Compiler:
     def whole_term(self, node: TypedTerm) -> VectorTerm:
         encode = self._encodings.of(node.typed.type).encode
         by_rows = self._by_rows(node)
-        part = self._part(node)
+        part = self.part(node)
         if part.is_constant:
             value = part.value
             return lambda batch: np.repeat(encode([value]), batch.length)
@@ -119,7 +143,7 @@ class _Compiler:
             return lambda values, nulls: _with_nulls(_told_from_null(values, nulls), nulls, null)
         return lambda values, nulls: _with_nulls(values, nulls, null)
 
-    def _part(self, node: TypedTerm) -> Part:
+    def part(self, node: TypedTerm) -> Part:
         term, kind = node.term, node.typed.type
         if self._is_constant(term):
             return self._constant(node)
@@ -132,11 +156,11 @@ class _Compiler:
             return self._row_by_row(node)
         match term:
             case Cast():
-                operands = [self._part(node.arguments[0])]
+                operands = [self.part(node.arguments[0])]
                 run = converted(operands[0], kind)
             case Call() if node.resolved is not None and term.function in FUNCTIONS:
                 operands = [
-                    self._part(argument if argument.typed.type == wanted else _cast(argument, wanted))
+                    self.part(argument if argument.typed.type == wanted else _cast(argument, wanted))
                     for argument, wanted in zip(node.arguments, node.resolved.arguments, strict=True)
                 ]
                 run = FUNCTIONS[term.function](node.resolved, operands)

@@ -12,7 +12,7 @@ import numpy as np
 
 from whence.columns.compiled import kernel
 from whence.columns.encoding import INTEGER, Array, Encoding
-from whence.columns.hash_index import AHEAD, NOTHING, is_row, touch
+from whence.columns.hash_index import AHEAD, NOTHING, is_row, touch, touch_first
 from whence.columns.numbered_rows import LEAST_ENTERED, LEAST_ROOM, NumberedRows
 
 # What every group has: the number of its row, the last change that touched it, and how many bindings.
@@ -45,6 +45,7 @@ def bind(
     for start in range(first, length, AHEAD):
         end = min(start + AHEAD, length)
         touch(rows, identity, heads, new, start, end, groups)
+        touch_first(heads, groups, start, end, state[:, MARK])
         for at in range(start, end):
             place = groups[at]
             group = np.int64(heads[place])

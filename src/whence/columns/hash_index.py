@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.columns.compiled import inlined, kernel
+from whence.columns.compiled import inlined, kernel, shared_kernel
 from whence.columns.encoding import Array
 
 NOTHING = -1
@@ -121,24 +121,38 @@ def touch(rows: Array, columns: Array, heads: Array, values: Array, start: int, 
     """The buckets of values. They and their first rows are read together: memory is not waited for each time."""
     for at in range(start, end):
         places[at] = bucket_of_values(values, at, columns, heads)
-    if rows.shape[1] == 0:
+    width = rows.shape[1]
+    if width == 0:
         return
     total = 0
     for at in range(start, end):
         row = heads[places[at]]
         if row >= 0:
-            total += rows[row, 0]
+            total += rows[row, 0] + rows[row, width - 1]
     if total == 1 and end == 0:
         # It never is, but that cannot be known: else nothing would be read.
         places[start] = total
 
 
-@kernel
-def find(rows: Array, identity: Array, heads: Array, links: Array, wanted: Array, found: Array) -> None:
-    """The numbers of rows, or NOTHING."""
-    length = wanted.shape[1]
-    for start in range(0, length, AHEAD):
-        end = min(start + AHEAD, length)
+@inlined
+def touch_first(heads: Array, places: Array, start: int, end: int, kept: Array) -> None:
+    """Read what is kept of the first rows of buckets, likewise."""
+    total = 0
+    for at in range(start, end):
+        row = heads[places[at]]
+        if row >= 0:
+            total += kept[row]
+    if total == 1 and end == 0:
+        places[start] = total
+
+
+@shared_kernel
+def find(
+    rows: Array, identity: Array, heads: Array, links: Array, wanted: Array, first: int, last: int, found: Array
+) -> None:
+    """The numbers of rows, or NOTHING, of those wanted from a first one up to a last."""
+    for start in range(first, last, AHEAD):
+        end = min(start + AHEAD, last)
         touch(rows, identity, heads, wanted, start, end, found)
         for at in range(start, end):
             row = np.int64(heads[found[at]])
@@ -166,7 +180,7 @@ def present(counts: Array, pending: Array, row: int, is_after: bool, is_set: boo
     return np.int64(count)
 
 
-@kernel
+@shared_kernel
 def probe(
     rows: Array,
     counts: Array,
@@ -177,6 +191,8 @@ def probe(
     heads: Array,
     links: Array,
     keys: Array,
+    first: int,
+    last: int,
     places: Array,
     buckets: Array,
     key_of: Array,
@@ -185,13 +201,14 @@ def probe(
 ) -> int:
     """Rows that hold a key at the columns: which key, which row, and how often it is there, as far as there is room.
 
-    Answers how many there are. `places` has the numbers of a key's parts, and `buckets` room for one of each key.
+    Answers how many there are for the keys from a first one up to a last. `places` has the numbers of a key's parts,
+    and `buckets` room for one of each key.
     """
     total = 0
-    length = keys.shape[1]
-    for start in range(0, length, AHEAD):
-        end = min(start + AHEAD, length)
+    for start in range(first, last, AHEAD):
+        end = min(start + AHEAD, last)
         touch(rows, places, heads, keys, start, end, buckets)
+        touch_first(heads, buckets, start, end, counts)
         for at in range(start, end):
             row = np.int64(heads[buckets[at]])
             while row != NOTHING:

@@ -25,12 +25,17 @@ from whence.model.types import DecimalType
 _WHOLE_LIMIT = 2.0**63
 
 
+def is_same_key(given: Encoding, wanted: Encoding) -> bool:
+    """Whether values of one encoding are looked up as they are in a column of another."""
+    return given == wanted or (is_integer(given.type) and is_integer(wanted.type))
+
+
 def as_keys(values: Array, given: Encoding, wanted: Encoding) -> tuple[Array, Array | None]:
     """The values as the wanted encoding has them, and a mask of those that it has; None if it has all.
 
     Planning looks numbers up as other numbers where Python says that equal ones are equal.
     """
-    if given is wanted or given == wanted or (is_integer(given.type) and is_integer(wanted.type)):
+    if is_same_key(given, wanted):
         return values, None
     if given.type == NULL_TYPE:
         return np.full(len(values), wanted.null, wanted.dtype), None

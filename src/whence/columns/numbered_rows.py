@@ -11,6 +11,7 @@ import numpy as np
 
 from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import NOTHING, enter, find, gather, link, unlink
+from whence.columns.two_threads import in_two_threads
 from whence.model.types import Row
 
 # Rows that there is room for at first.
@@ -21,10 +22,18 @@ LEAST_ENTERED = 1 << 12
 
 def as_words(columns: Sequence[Array], length: int) -> Array:
     """Columns as one array of integers, as kernels take them."""
-    words = np.empty((len(columns), length), INTEGER)
-    for at, column in enumerate(columns):
-        words[at] = column if column.dtype is INTEGER else column.view(INTEGER)
+    if not columns:
+        return np.empty((0, length), INTEGER)
+    words: Array = np.array([each if each.dtype is INTEGER else each.view(INTEGER) for each in columns])
     return words
+
+
+def columns_of(encodings: Sequence[Encoding], words: Array) -> list[Array]:
+    """Columns as their encodings have them."""
+    return [
+        column if encoding.dtype is INTEGER else column.view(encoding.dtype)
+        for encoding, column in zip(encodings, words, strict=True)
+    ]
 
 
 class HashIndex:
@@ -41,8 +50,9 @@ class HashIndex:
         """For as many rows as the array has, of which there are so many."""
         room = len(rows)
         links = np.empty(room, np.int32)
-        if 2 * len(self.heads) < room:
-            self.heads = np.full(1 << (room - 1).bit_length(), NOTHING, np.int32)
+        if len(self.heads) < room:
+            # Two buckets for each row, at least: a row that is not the first of its bucket takes twice as long to find.
+            self.heads = np.full(2 << (room - 1).bit_length(), NOTHING, np.int32)
             link(rows, 0, size, self.columns, self.heads, links)
         else:
             links[:size] = self.links[:size]
@@ -118,20 +128,20 @@ class NumberedRows:
         return numbers if encoding.dtype is INTEGER else numbers.view(encoding.dtype)
 
     def columns(self, rows: Array) -> list[Array]:
+        return self.of_words(self.words(rows))
+
+    def words(self, rows: Array) -> Array:
+        """The values of rows of these numbers, as kernels take them."""
         words = np.empty((self.width, len(rows)), INTEGER)
         gather(self._rows, rows, self._places, words)
-        return self.of_words(words)
+        return words
 
     def read_into(self, words: Array, places: Array, rows: Array) -> None:
         """Put the values of rows of these numbers into some columns of others."""
         gather(self._rows, rows, places, words)
 
     def of_words(self, words: Array) -> list[Array]:
-        """Columns as their encodings have them."""
-        return [
-            column if encoding.dtype is INTEGER else column.view(encoding.dtype)
-            for encoding, column in zip(self.encodings, words, strict=True)
-        ]
+        return columns_of(self.encodings, words)
 
     # Numbers.
 
@@ -139,7 +149,8 @@ class NumberedRows:
         """The numbers of rows with these values, NOTHING where there never was one."""
         found = np.empty(words.shape[1], INTEGER)
         index = self._index(self._identity)
-        find(self._rows, index.columns, index.heads, index.links, words, found)
+        parts = self._rows, index.columns, index.heads, index.links, words
+        in_two_threads(lambda first, last: find(*parts, first, last, found), words.shape[1])
         return found
 
     def remember(self, rows: Sequence[Row], numbers: Array, words: Array) -> None:

@@ -160,7 +160,7 @@ class TableRows(Mapping[Row, int]):
             rows = rows.counted
         try:
             if isinstance(rows, ColumnDelta) and rows.encodings == table.encodings:
-                words = as_words(rows.encoded, len(rows))
+                words = rows.words
             elif isinstance(rows, CountedColumns):
                 words = encoded_columns(table.encodings, rows)
             else:

@@ -17,6 +17,7 @@ from whence.columns.encoding import INTEGER, Array, Encoding
 from whence.columns.hash_index import NOTHING, add_up, are_there, holds, probe, replace, settle, show
 from whence.columns.numbered_rows import LEAST_ROOM, NumberedRows, as_words
 from whence.columns.row_range import RowRange
+from whence.columns.two_threads import in_two_threads
 
 # Rows that are gone are removed when they outnumber the others, but not for so few.
 FEW_GONE = 1_024
@@ -53,6 +54,8 @@ class ColumnTable(NumberedRows):
         # The rows that were settled last, and how often they were there before.
         self._settled = _NOTHING, _NOTHING
         self._ranges: WeakSet[RowRange] = WeakSet()
+        # The change that is none.
+        self.unchanged = ColumnDelta(self.encodings, np.empty((self.width, 0), INTEGER), _NOTHING)
 
     @property
     def state_bytes(self) -> int:
@@ -79,17 +82,17 @@ class ColumnTable(NumberedRows):
     ) -> ColumnDelta:
         """The same for rows of these numbers, and these values. The weights are not the caller's any more."""
         self._first = self._size if first is None else first
-        changed = np.empty(len(rows), INTEGER)
+        length = len(rows)
+        changed = np.empty(length, INTEGER)
         total = add_up(self._pending, rows, weights, changed)
-        self._staged = changed = changed[:total]
-        weights = weights[:total]
+        if total < length:
+            changed, weights = changed[:total], weights[:total]
+        self._staged = changed
         if self.is_set:
             shown, signs = np.empty(total, INTEGER), np.empty(total, INTEGER)
             total = show(self._counts, changed, weights, shown, signs)
             changed, weights = shown[:total], signs[:total]
-        if words is None or total < len(rows):
-            return ColumnDelta(self.encodings, self.columns(changed), weights)
-        return ColumnDelta(self.encodings, self.of_words(words), weights)
+        return ColumnDelta(self.encodings, self.words(changed) if words is None or total < length else words, weights)
 
     def stage_again(self, words: Array, weights: Array) -> ColumnDelta:
         """Begin a change: these rows, so often, take the place of all that are there."""
@@ -112,12 +115,26 @@ class ColumnTable(NumberedRows):
         self._resize(total + total // 4 + LEAST_ROOM)
         for at, term in enumerate(terms):
             self._rows[:total, at] = held[:, term] if isinstance(term, int) else term
+        return self._stage_first(weights)
+
+    def stage_different(self, words: Array, weights: Array) -> ColumnDelta:
+        """Begin a change in a table that was never used: rows that are different ones. Nothing is looked up here,
+        either.
+        """
+        total = words.shape[1]
+        self._resize(total + total // 4 + LEAST_ROOM)
+        self._rows[:total] = words.T
+        return self._stage_first(weights)
+
+    def _stage_first(self, weights: Array) -> ColumnDelta:
+        """The first rows are there."""
+        total = len(weights)
         self._size, self._staged = total, np.arange(total)
         self._pending[:total] = weights
         if self.is_set:
             weights = np.ones(total, INTEGER)
         rows = self._rows[:total]
-        return ColumnDelta(self.encodings, lambda: self.of_words(np.ascontiguousarray(rows.T)), weights)
+        return ColumnDelta(self.encodings, lambda: np.ascontiguousarray(rows.T), weights)
 
     def stage_replacement(self, before: Array, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
         """Begin a change in a set: rows of these numbers get other values, as long as they are to be there.
@@ -134,7 +151,9 @@ class ColumnTable(NumberedRows):
         )
         self._link(first)
         self._staged = changed[:total]
-        return ColumnDelta(self.encodings, self.of_words(shown[:, :total]), signs[:total]), after
+        if total < 2 * length:
+            shown, signs = np.ascontiguousarray(shown[:, :total]), signs[:total]
+        return ColumnDelta(self.encodings, shown, signs), after
 
     def settle(self, *, is_final: bool = True) -> None:
         """What was staged has happened. If that is not final, `unsettle` may follow."""
@@ -248,32 +267,45 @@ class ColumnTable(NumberedRows):
     ) -> Matches | None:
         """The rows that hold each of so many keys at the positions; None where there are more than `most`."""
         index = self._index(positions)
-        words = as_words(keys, length)
-        buckets = np.empty(length, INTEGER)
-        room = length if self.is_key(positions) else max(LEAST_ROOM, 2 * length)
-        while True:
-            key_of, found, weights = np.empty(room, INTEGER), np.empty(room, INTEGER), np.empty(room, INTEGER)
-            total = probe(
-                self._rows,
-                self._counts,
-                self._pending,
-                is_after,
-                self.is_set,
-                index.columns,
-                index.heads,
-                index.links,
-                words,
-                index.places,
-                buckets,
-                key_of,
-                found,
-                weights,
-            )
-            if total <= room:
-                return Matches(key_of[:total], found[:total], weights[:total])
-            if most is not None and total > most:
-                return None
-            room = total
+        words, buckets = as_words(keys, length), np.empty(length, INTEGER)
+        # By the number of the first key.
+        parts: dict[int, Matches | None] = {}
+
+        def look_up(first: int, last: int) -> None:
+            room = last - first if self.is_key(positions) else max(LEAST_ROOM, 2 * (last - first))
+            while True:
+                key_of, found, weights = np.empty(room, INTEGER), np.empty(room, INTEGER), np.empty(room, INTEGER)
+                total = probe(
+                    self._rows,
+                    self._counts,
+                    self._pending,
+                    is_after,
+                    self.is_set,
+                    index.columns,
+                    index.heads,
+                    index.links,
+                    words,
+                    first,
+                    last,
+                    index.places,
+                    buckets,
+                    key_of,
+                    found,
+                    weights,
+                )
+                if total <= room:
+                    parts[first] = Matches(key_of[:total], found[:total], weights[:total])
+                    return
+                if most is not None and total > most:
+                    parts[first] = None
+                    return
+                room = total
+
+        in_two_threads(look_up, length)
+        if len(parts) == 1:
+            return parts[0]
+        found = [part for _, part in sorted(parts.items()) if part is not None]
+        return Matches(*map(np.concatenate, zip(*found, strict=True))) if len(found) == len(parts) else None
 
     def holds(self, positions: tuple[int, ...], keys: Sequence[Array], length: int, *, is_after: bool) -> Array:
         """Whether any row holds each of so many keys at the positions; without positions, whether there is any row."""

@@ -56,7 +56,7 @@ UNCOUNTED = Sizes(lambda _: VALUES_OF_A_COLUMN**4)
 
 def is_outdated(planned: Mapping[str, int], sizes: Mapping[str, int]) -> bool:
     """Whether a plan that was made for relations of some sizes is to be made again, now that they have others."""
-    return any(has_outgrown(planned[name], size) for name, size in sizes.items())
+    return any(has_outgrown(size, sizes[name]) for name, size in planned.items())
 
 
 def has_outgrown(planned: int, size: int) -> bool:

@@ -157,7 +157,7 @@ def _deleted(rows: ArrowRows, table_of: _Table) -> tuple[Relation, ColumnDelta] 
     relation = rows.relation
     table = table_of(relation)
     delta = _counted(table, encoded_arrow(table.encodings, rows), -1)
-    there = table.presence(as_words(delta.encoded, len(delta)))
+    there = table.presence(delta.words)
     return (relation, delta) if (there + delta.weights >= 0).all() else None
 
 
@@ -173,13 +173,13 @@ def _upserted(rows: ArrowRows, table_of: _Table) -> tuple[Relation, ColumnDelta]
         return None
     matches = table.probe(key, keys, len(rows), is_after=False)
     assert matches is not None
-    going = as_words(table.columns(matches.rows), len(matches.rows))
+    going = table.words(matches.rows)
     same = (going == words[:, matches.keys]).all(axis=0)
     stays = np.zeros(len(rows), np.bool_)
     stays[matches.keys[same]] = True
     going, coming = going[:, ~same], words[:, ~stays]
     weights = np.repeat(np.array([-1, 1], INTEGER), [going.shape[1], coming.shape[1]])
-    return relation, ColumnDelta(table.encodings, table.of_words(np.concatenate([going, coming], axis=1)), weights)
+    return relation, ColumnDelta(table.encodings, np.concatenate([going, coming], axis=1), weights)
 
 
 def _deleted_by_key(keys: ArrowRows, table_of: _Table, relation: Relation) -> tuple[Relation, ColumnDelta] | None:
@@ -193,7 +193,7 @@ def _deleted_by_key(keys: ArrowRows, table_of: _Table, relation: Relation) -> tu
     assert matches is not None
     if len(matches.rows) != len(keys):
         return None
-    return relation, _delta(table, as_words(table.columns(matches.rows), len(keys)), -1)
+    return relation, _delta(table, table.words(matches.rows), -1)
 
 
 def _netted(
@@ -207,12 +207,12 @@ def _netted(
     if goes_first:
         copies = np.bincount(numbers[signs < 0], minlength=known.size)
         gone = np.flatnonzero(copies)
-        if (table.presence(as_words(known.columns(gone), len(gone))) < copies[gone]).any():
+        if (table.presence(known.words(gone)) < copies[gone]).any():
             return None
     net = np.zeros(known.size, INTEGER)
     np.add.at(net, numbers, signs)
     changed = np.flatnonzero(net)
-    words, net = as_words(known.columns(changed), len(changed)), net[changed]
+    words, net = known.words(changed), net[changed]
     if relation.distinct or (net < 0).any():
         there = table.presence(words)
         if (there + net < 0)[net < 0].any():
@@ -223,7 +223,7 @@ def _netted(
             words, net = np.ascontiguousarray(words[:, new]), np.sign(net[new])
     if relation.key and not _keys_are_free(table, words, net, key_positions(relation)):
         return None
-    return relation, ColumnDelta(table.encodings, table.of_words(words), net)
+    return relation, ColumnDelta(table.encodings, words, net)
 
 
 def _keys_are_free(table: PagedTable, words: Array, net: Array, key: tuple[int, ...]) -> bool:
@@ -240,7 +240,7 @@ def _keys_are_free(table: PagedTable, words: Array, net: Array, key: tuple[int, 
 
 def _delta(table: PagedTable, words: Array, weight: int) -> ColumnDelta:
     words = np.ascontiguousarray(words)
-    return ColumnDelta(table.encodings, table.of_words(words), np.full(words.shape[1], weight, INTEGER))
+    return ColumnDelta(table.encodings, words, np.full(words.shape[1], weight, INTEGER))
 
 
 def _counted(table: PagedTable, words: Array, weight: int) -> ColumnDelta:
@@ -248,13 +248,13 @@ def _counted(table: PagedTable, words: Array, weight: int) -> ColumnDelta:
     known = NumberedRows(table.encodings)
     numbers = known.enter(words)
     weights = np.bincount(numbers, minlength=known.size).astype(INTEGER) * weight
-    return ColumnDelta(table.encodings, known.columns(np.arange(known.size)), weights)
+    return ColumnDelta(table.encodings, known.words(np.arange(known.size)), weights)
 
 
 def _different(table: PagedTable, words: Array) -> Array:
     known = NumberedRows(table.encodings)
     known.enter(words)
-    return as_words(known.columns(np.arange(known.size)), known.size)
+    return known.words(np.arange(known.size))
 
 
 def _has_twice(table: PagedTable, keys: Sequence[Array], positions: Sequence[int]) -> bool:

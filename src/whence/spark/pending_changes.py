@@ -24,8 +24,9 @@ from whence.storage.files.files import Files
 # Where the files are, below the root of a database.
 PUBLISHED = "published"
 _SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
-# So many files are listed and opened by a query before they become one.
-MOST_FILES = 16
+# So many files are listed and opened by a query before they become one. Spark has to be told of that one, which takes
+# longer than a small commit does.
+MOST_FILES = 64
 # So many changed rows are added up in one task and handed to all tasks of a scan.
 FEW_ROWS = 200_000
 
@@ -65,12 +66,16 @@ class PendingChanges:
     def merged_into(self, path: str, change: pa.Table) -> PendingChanges:
         """The same changes and one more in another directory, in one file."""
         self.files.make_directory(path)
-        written = [self.files.read(f"{self.path}/{number:06}.parquet") for number in range(self.count)]
-        tables = [parquet.read_table(pa.BufferReader(data)) for data in written]
-        merged = added_up(pa.concat_tables([*tables, change], promote_options="default"), self.relation)
+        merged = added_up(pa.concat_tables([self.table(), change], promote_options="default"), self.relation)
         # Where rows have gone, more will go, and the text of the view is ready for them.
         takes_away = self.takes_away or _takes_away(change)
         return PendingChanges(self.files, self.relation, path, takes_away=takes_away).with_change(merged)
+
+    def table(self) -> pa.Table:
+        """All of them, not added up."""
+        written = [self.files.read(f"{self.path}/{number:06}.parquet") for number in range(self.count)]
+        tables = [parquet.read_table(pa.BufferReader(data)) for data in written]
+        return pa.concat_tables(tables, promote_options="default")
 
     def sql(self, base: Base) -> str:
         """The rows that there are, copies included, under the names of the columns."""

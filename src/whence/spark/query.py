@@ -28,6 +28,7 @@ from whence.session.session import Session
 from whence.sources.rows import zoneless
 from whence.spark.publication import Publisher
 from whence.spark.sessions import own_session
+from whence.spark.udfs import lend_functions
 
 # Between attempts to stop a query.
 RETRY_SECONDS = 0.2
@@ -49,7 +50,7 @@ class SparkQuery:
 
     def _answer(self, definitions: Definitions, limit: int | None, timeout: float | None) -> pa.Table:
         parsed = parsed_query(self.text, self.params)
-        used = parsed.relations(definitions)
+        used = parsed.relations(definitions, calls_functions=True)
         for relation in used:
             if "." in relation.name:
                 raise UnsupportedError(
@@ -61,6 +62,7 @@ class SparkQuery:
         session = own_session(self.publisher.spark)
         for relation in used:
             self.publisher.publish_in(session, relation)
+        lend_functions(self.publisher.spark, session, {call.name for call in parsed.tree.find_all(exp.Anonymous)})
         try:
             with _stopped_after(timeout, session), evaluation_errors():
                 answer = session.sql(self.text, args=_arguments(self.params))

@@ -13,7 +13,6 @@ from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import Encodings
 from whence.columns.table import ColumnTable
-from whence.engines.local.propagation import Works
 from whence.incremental.columnar.counting import ColumnCounting
 from whence.incremental.columnar.store import ColumnStore, column_table_store, mirror
 from whence.incremental.evaluate import InRows
@@ -25,7 +24,7 @@ from whence.model.schema import Relation
 from whence.model.updates import Delta, Update
 
 # After a change of so many rows, memory that is free goes back to the system.
-MANY_ROWS = 1 << 18
+MANY_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -41,16 +40,17 @@ class Columns:
         """An empty store for a base table."""
         return column_table_store(relation, self.encodings)
 
-    def settle(self, update: Update, works: Works) -> Works:
-        """A change has happened. Answers what the engine keeps of the work that it was."""
-        if sum(map(len, update.deltas.values())) < MANY_ROWS:
-            return works
-        works = {names: work.without_rows() for names, work in works.items()}
-        # The C library keeps what arrays of some megabytes leave behind, which can be half of all.
+    @staticmethod
+    def is_large(update: Update) -> bool:
+        """Whether a change leaves so much memory behind that it is worth giving back."""
+        return sum(map(len, update.deltas.values())) >= MANY_ROWS
+
+    @staticmethod
+    def give_memory_back() -> None:
+        """The C library keeps what arrays of some megabytes leave behind, which can be half of all."""
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
-        return works
 
     def without(self, gone: frozenset[str]) -> Columns:
         mirrors = {name: each for name, each in self.mirrors.items() if name not in gone}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -32,6 +33,7 @@ from whence.engines.local.propagation import (
     apply_to,
     built,
     dead_tuples,
+    settle,
     store_of_view,
     take_back,
     undo,
@@ -208,14 +210,19 @@ class LocalEngine:
         for maintainer in (*(maintainer for maintainer, _ in touched), *(view.maintainer for view in views)):
             maintainer.settle()
         # Views that are only defined differently have changed by the difference, as seen from outside.
-        replaced = {
-            name: rows_changed(name, self._of_relation[name].maintainer, of_relation[name].maintainer)
-            for names in fresh
-            for name in names
-            if name in self._of_relation
-            and name not in taken_over
-            and has_same_values(self._analysis.relations[name], analysis.relations[name])
-        }
+        replaced: dict[str, Delta] = {}
+        for names in fresh:
+            for name in names:
+                if (
+                    name in self._of_relation
+                    and name not in taken_over
+                    and has_same_values(self._analysis.relations[name], analysis.relations[name])
+                ):
+                    started = time.perf_counter()
+                    former, maintainer = self._of_relation[name].maintainer, of_relation[name].maintainer
+                    replaced[name] = rows_changed(name, former, maintainer)
+                    elapsed = works[names].elapsed + time.perf_counter() - started
+                    works[names] = works[names]._replace(elapsed=elapsed)
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
         kept = kept.extended(views) if adaptation is None else Propagation().extended(_maintained(analysis, choices))
         self._propagation, self._of_relation = kept, of_relation
@@ -231,11 +238,13 @@ class LocalEngine:
         except NotInColumnsError:
             self._leave_columns()
             deltas, self._works, touched = self._run(self._propagation, update)
-        for maintainer, _ in touched:
-            maintainer.settle()
+        settle(touched)
         apply_to(self._every_store(), deltas)
-        if self._columns is not None:
-            self._works = self._columns.settle(update, self._works)
+        if self._columns is not None and self._columns.is_large(update):
+            # What nobody else keeps goes first.
+            touched.clear()
+            self._works = {names: work.without_rows() for names, work in self._works.items()}
+            self._columns.give_memory_back()
         self._dead = dead_tuples(self._works, self._forests) if self._forests else 0
         return deltas
 

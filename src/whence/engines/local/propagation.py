@@ -157,6 +157,11 @@ def apply_to(every: Sequence[Mapping[str, Store]], deltas: Mapping[str, Delta]) 
                 stores[name].apply(delta)
 
 
+def settle(touched: Iterable[Touched]) -> None:
+    for maintainer, _ in touched:
+        maintainer.settle()
+
+
 def undo(touched: Iterable[Touched]) -> None:
     for maintainer, _ in touched:
         maintainer.undo()

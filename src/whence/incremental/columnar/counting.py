@@ -20,7 +20,7 @@ from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encodings
 from whence.columns.rows import TableRows
 from whence.columns.table import ColumnTable
-from whence.incremental.columnar.pipeline import ONE, ReadsAfter, VectorPlan, VectorTerms
+from whence.incremental.columnar.pipeline import ONE, VectorPlan, VectorTerms
 from whence.incremental.columnar.store import ColumnStore, ViewStore
 from whence.incremental.columnar.views import ColumnGroups, ColumnTally, ColumnView, Take, head_terms
 from whence.incremental.maintainer import Maintainer
@@ -35,6 +35,7 @@ from whence.model.types import Row
 from whence.model.updates import Delta
 from whence.planning.join_order import by_distance
 from whence.planning.statistics import has_outgrown
+from whence.rewriting.view_sums import gives_different_rows
 
 # Fewer rows are always followed.
 LEAST_RECOMPUTED = 256
@@ -96,18 +97,18 @@ class ColumnRule:
 
     def apply(self, deltas: Mapping[str, ColumnDelta]) -> None:
         """Gives the view the bindings that come and go. The deltas are staged in their tables."""
-        changed = [at for at, name in self._reads.items() if name in deltas]
-        for place, trigger in enumerate(changed):
-            prepared = self._plan_for(trigger)
-            start = prepared.plan.enter(deltas[self._reads[trigger]])
-            reads_after: ReadsAfter = dict.fromkeys(changed[:place], True)
-            for batch in prepared.plan.run(start, reads_after):
-                prepared.take(batch)
+        reads_after: dict[int, bool] = {}
+        for trigger, name in self._reads.items():
+            if name in deltas:
+                prepared = self._plan_for(trigger)
+                for batch in prepared.plan.run(prepared.plan.enter(deltas[name]), reads_after):
+                    prepared.take(batch)
+                reads_after[trigger] = True
 
     def _plan_for(self, trigger: int | None) -> _Prepared:
         statistics = self._statistics
         prepared = self._prepared.get(trigger)
-        if prepared is None or prepared.is_outdated:
+        if prepared is None or (prepared.sizes and prepared.is_outdated):
             # With less than two atoms beside the one that changes there is no order to choose.
             atoms = sum(isinstance(self._rule.rule.body[at], Atom) for at in self._reads if at != trigger)
             tables = {self._tables[name] for name in self._reads.values()} if trigger is None or atoms > 1 else set()
@@ -185,6 +186,7 @@ class ColumnCounting(Maintainer):
         if copied is not None:
             return {self._name: copied} if copied else {}
         (self.view.begin if keeps_rows else self.view.restart)()
+        self._expect(rules)
         for rule in rules:
             made = ColumnRule(rule, 0, self._functions, stores, self.view, self._encodings, is_followed=False)
             made.build(is_after)
@@ -209,9 +211,15 @@ class ColumnCounting(Maintainer):
         if copied is not None:
             return {self._name: copied}
         self.view.begin()
+        self._expect(self._typed)
         for rule in self._rules:
             rule.build()
         return {self._name: self.view.change()}
+
+    def _expect(self, rules: Sequence[TypedRule]) -> None:
+        """All bindings are about to come."""
+        if isinstance(self.view, ColumnTally) and len(rules) == 1 and gives_different_rows(rules[0]):
+            self.view.expect_different()
 
     def saved(self) -> Mapping[str, Any]:
         return self.view.saved()

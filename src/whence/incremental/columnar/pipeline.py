@@ -15,8 +15,8 @@ import numpy as np
 from whence.columns import NotInColumnsError
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encoding, Encodings
-from whence.columns.expressions import VectorTerm, compile_vector
-from whence.columns.keys import as_keys
+from whence.columns.expressions import VectorTerm, compile_condition, compile_vector
+from whence.columns.keys import as_keys, is_same_key
 from whence.columns.table import ColumnTable, Matches
 from whence.deadline import check
 from whence.incremental.counting.bindings import SlotTerms
@@ -82,6 +82,12 @@ class VectorTerms:
         )
         return computed, self.encodings.of(target or node.typed.type)
 
+    def truth(self, condition: Term) -> Callable[[Batch], Array]:
+        """For which bindings a condition is true."""
+        node = self.in_rows.annotated(condition)
+        signatures = self._plan.rule.signatures
+        return compile_condition(node, signatures, self._implementations, self.encodings, self._types, self._plan.slots)
+
     def needed(self, terms: Iterable[Term]) -> set[int]:
         return self.in_rows.slots(terms)
 
@@ -137,11 +143,27 @@ class VectorPlan:
         assert self.trigger is not None
         if isinstance(self.trigger, Flip):
             return self._flipped(self.trigger.pattern, delta)
-        return Batch({slot: delta.encoded[at] for at, slot in self._entering}, delta.weights)
+        encoded = delta.encoded
+        return Batch({slot: encoded[at] for at, slot in self._entering}, delta.weights)
 
-    def run(self, batch: Batch, reads_after: ReadsAfter) -> Iterator[Batch]:
+    def run(self, batch: Batch, reads_after: ReadsAfter) -> Iterable[Batch]:
         """All bindings of the body that begin with those of the batch."""
-        stack = [(0, batch)]
+        check()
+        for at, stage in enumerate(self._stages):
+            length = len(batch.weights)
+            if not length:
+                return ()
+            following = stage(batch, reads_after) if length <= PART else None
+            if following is None:
+                return self._run_in_parts(at, batch, reads_after)
+            batch = following
+        if len(batch.weights) > PART:
+            return self._run_in_parts(len(self._stages), batch, reads_after)
+        return (batch,) if len(batch.weights) else ()
+
+    def _run_in_parts(self, at: int, batch: Batch, reads_after: ReadsAfter) -> Iterator[Batch]:
+        """The same from a stage on, where there is too much for one batch."""
+        stack = [(at, batch)]
         while stack:
             check()
             at, batch = stack.pop()
@@ -166,7 +188,7 @@ class VectorPlan:
             case Probe():
                 return self._probe(step, needed)
             case Filter(condition=condition):
-                return _filter(self.terms.value(condition)[0], needed)
+                return _filter(self.terms.truth(condition), needed)
             case Compute(term=term):
                 slot = self._width
                 self._width += 1
@@ -194,6 +216,8 @@ class VectorPlan:
                 matches = _everything(table, batch.length, is_after=is_after)
             if matches is None:
                 return None
+            if not len(matches.rows):
+                return NONE
             batch = _kept(batch, needed)
             # Where every key has its one row, the keys are in their places already.
             if not (is_key and len(matches.keys) == batch.length):
@@ -233,6 +257,9 @@ class VectorPlan:
         """The values of terms as the table's columns have them, and for which bindings they can be there at all."""
         computed = [self.terms.value(term) for term in terms]
         wanted = [table.encodings[at] for at in positions]
+        if all(is_same_key(given, encoding) for (_, given), encoding in zip(computed, wanted, strict=True)):
+            as_they_are = [value for value, _ in computed]
+            return lambda batch: ([value(batch) for value in as_they_are], None)
 
         def keys(batch: Batch) -> tuple[list[Array], Array | None]:
             values, possible = [], None
@@ -268,8 +295,15 @@ def _first_of_each(columns: Sequence[Array], length: int) -> Array:
     return np.unique(words, axis=0, return_index=True)[1]
 
 
-def _filter(condition: VectorTerm, needed: set[int]) -> Stage:
-    return lambda batch, _: _kept(batch, needed).where(condition(batch) == 1)
+def _filter(condition: Callable[[Batch], Array], needed: set[int]) -> Stage:
+    def stage(batch: Batch, _: ReadsAfter) -> Batch:
+        places = condition(batch).nonzero()[0]
+        if not len(places):
+            return NONE
+        kept = _kept(batch, needed)
+        return kept if len(places) == len(batch.weights) else kept.at(places)
+
+    return stage
 
 
 def _compute(term: VectorTerm, slot: int, needed: set[int]) -> Stage:

@@ -13,7 +13,6 @@ from whence.columns import NotInColumnsError
 from whence.columns.arrow import ArrowDelta, ArrowRows, CountedColumns
 from whence.columns.delta import ColumnDelta
 from whence.columns.encoding import INTEGER, Array, Encoding, Encodings
-from whence.columns.numbered_rows import as_words
 from whence.columns.rows import (
     TableRows,
     counts_of,
@@ -64,7 +63,7 @@ class ColumnStore(Store):
         if isinstance(delta, dict):
             return self._stage_counts(delta)
         if isinstance(delta, ColumnDelta):
-            return table.stage(as_words(delta.encoded, len(delta)), delta.weights)
+            return table.stage(delta.words, delta.weights)
         if isinstance(delta, ArrowDelta):
             weights = np.full(len(delta), delta.weight, INTEGER)
             known = table.recall(delta.rows)
@@ -269,7 +268,7 @@ def column_table_store(relation: Relation, encodings: Encodings) -> ColumnStore:
 def difference(before: ColumnTable, after: ColumnTable) -> ColumnDelta:
     """What leads from the rows of one table to those of another with the same columns."""
     tables = [(table, table.live()) for table in (before, after)]
-    words = [as_words(table.columns(rows), len(rows)) for table, rows in tables]
+    words = [table.words(rows) for table, rows in tables]
     gone, come = (table.counts(rows) for table, rows in tables)
     together = ColumnTable(after.encodings, is_set=False)
     return together.stage(np.concatenate(words, axis=1), np.concatenate([-gone, come]))

@@ -32,8 +32,9 @@ class GroupValues:
         self._added: list[tuple[Array, Array, Array]] = []
 
     def add(self, groups: Array, weights: Array, values: Array) -> None:
-        there = ~self._encodings[1].is_null(values)
-        if not there.all():
+        nulls = self._encodings[1].is_null(values)
+        if np.count_nonzero(nulls):
+            there = ~nulls
             groups, weights, values = groups[there], weights[there], values[there]
         self._added.append((groups, values, weights))
 

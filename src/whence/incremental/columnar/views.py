@@ -71,6 +71,7 @@ class ColumnTally:
         self.table = ColumnTable(encodings.of_relation(relation), is_set=relation.distinct)
         self._taken: list[tuple[list[Array], Array]] = []
         self._is_again = False
+        self._are_different = False
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:  # noqa: ARG002 - groups need the number
         columns = [
@@ -87,13 +88,22 @@ class ColumnTally:
         return take
 
     def begin(self) -> None:
-        self._taken, self._is_again = [], False
+        self._taken, self._is_again, self._are_different = [], False, False
 
     def restart(self) -> None:
-        self._taken, self._is_again = [], self.table.size > 0
+        self._taken, self._is_again, self._are_different = [], self.table.size > 0, False
+
+    def expect_different(self) -> None:
+        """No two of the bindings to come give the same row, and there are no rows yet."""
+        self._are_different = self.table.size == 0
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
+        if not taken and not self._is_again:
+            return self.table.unchanged
+        if len(taken) == 1:
+            ((columns, each),) = taken
+            return self._stage(as_words(columns, len(each)), each)
         weights = [each for _, each in taken]
         words = np.empty((self.table.width, sum(map(len, weights))), INTEGER)
         start = 0
@@ -101,8 +111,13 @@ class ColumnTally:
             for at, column in enumerate(columns):
                 words[at, start : start + len(each)] = column if column.dtype is INTEGER else column.view(INTEGER)
             start += len(each)
+        return self._stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
+
+    def _stage(self, words: Array, weights: Array) -> ColumnDelta:
+        if self._are_different and len(weights) and weights.min() > 0:
+            return self.table.stage_different(words, weights)
         stage = self.table.stage_again if self._is_again else self.table.stage
-        return stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
+        return stage(words, weights)
 
     def settle(self) -> None:
         self.table.settle()
@@ -149,7 +164,6 @@ class ColumnGroups:
         self._mark = 0
         # What groups were when the change touched them first, so that it can be taken back.
         self._touched: list[tuple[Bound, list[list[Array]]]] = []
-        self._settling: tuple[Array, Array] | None = None
         # Whether the rows in the table are those of another one, and all groups are still to come.
         self._is_taken_over = False
 
@@ -183,7 +197,7 @@ class ColumnGroups:
 
     def begin(self) -> None:
         self._mark += 1
-        self._touched, self._settling = [], None
+        self._touched = []
         if not self._plain:
             # Without group terms there is one group, even of nothing.
             self._bind([], _NO_BINDING)
@@ -196,8 +210,9 @@ class ColumnGroups:
             fold.restart(self._state)
 
     def change(self) -> ColumnDelta:
-        touched = [bound.touched for bound, _ in self._touched]
-        groups = touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else _NO_GROUPS
+        if not self._touched and not self._is_taken_over:
+            return self.table.unchanged
+        groups = self.touched()
         for fold in self._kept:
             fold.change(self._state)
         kept, before, has_row = self._keys.read(groups, is_always=not self._plain)
@@ -210,8 +225,14 @@ class ColumnGroups:
             delta, after = self._stage_all(has_row, words)
         else:
             delta, after = self.table.stage_replacement(before, has_row, words)
-        self._settling = groups, after
+        # What it was before is among what is taken back.
+        self._state[groups, ROW] = after
         return delta
+
+    def touched(self) -> Array:
+        """The groups that the change under way has touched."""
+        touched = [bound.touched for bound, _ in self._touched]
+        return touched[0] if len(touched) == 1 else np.concatenate(touched) if touched else _NO_GROUPS
 
     def _stage_all(self, has_row: Array, words: Array) -> tuple[ColumnDelta, Array]:
         """The rows of all groups take the place of those that are there."""
@@ -222,13 +243,10 @@ class ColumnGroups:
         return delta, after
 
     def settle(self) -> None:
-        if self._settling is not None:
-            groups, after = self._settling
-            self._state[groups, ROW] = after
-            self._is_taken_over = False
+        self._is_taken_over = False
         for fold in self._kept:
             fold.settle()
-        self._touched, self._settling = [], None
+        self._touched = []
         self.table.settle()
         if self.table.is_worth_packing:
             numbers = self.table.pack()
@@ -246,7 +264,7 @@ class ColumnGroups:
                     array[bound.touched] = values if array.shape[1:] == values.shape[1:] else widened(values)
         for fold in self._kept:
             fold.undo()
-        self._touched, self._settling = [], None
+        self._touched = []
         self.table.drop()
 
     def saved(self) -> dict[str, Any]:
@@ -269,12 +287,14 @@ class ColumnGroups:
 
     def _touch(self, bound: Bound) -> None:
         self._grow()
-        saved = [[array.take(bound.touched, axis=0) for array in fold.arrays] for fold in self._with_arrays]
+        saved: list[list[Array]] = []
+        if self._with_arrays:
+            saved = [[array.take(bound.touched, axis=0) for array in fold.arrays] for fold in self._with_arrays]
         self._touched.append((bound, saved))
 
     def _grow(self) -> None:
         """Let folds have room for as many groups as there may be."""
-        known, room = self._room, len(self._state)
+        known, room = self._room, len(self._keys.state)
         if room > known:
             for fold in self._kept:
                 fold.resize(np.arange(known), room, renumbers=False)

@@ -199,11 +199,11 @@ class BindingColumns:
         self._layout = layout
         self._in_entries = terms if layout is None else terms.placed(layout.place)
 
-    def open(self, batch: Batch) -> Iterator[OpenedBatch]:
+    def open(self, batch: Batch) -> Iterable[OpenedBatch]:
         """All of the batch, in pieces that are not too large."""
-        if self._layout is None:
-            yield OpenedBatch(batch, batch)
-            return
+        return (OpenedBatch(batch, batch),) if self._layout is None else self._pieces(batch)
+
+    def _pieces(self, batch: Batch) -> Iterator[OpenedBatch]:
         entries: Batch = []
         start = 0
         for place, binding in enumerate(batch, 1):
@@ -243,7 +243,10 @@ class BindingColumns:
     def _column(self, read: Iterable[Term], compiled: Callable[[SlotTerms], Callable[[Row], T]]) -> Column[T]:
         """What a function of these terms makes of each entry. Where a whole bundle is alike, it is called once."""
         layout, slots = self._layout, self._terms.slots(read)
-        if layout is None or layout.own.isdisjoint(slots):
+        if layout is None:
+            of_each = compiled(self._terms)
+            return lambda opened: map(of_each, opened.batch)
+        if layout.own.isdisjoint(slots):
             of_binding = compiled(self._terms)
             return lambda opened: opened.spread(list(map(of_binding, opened.batch)))
         of_entry = compiled(self._in_entries)

@@ -33,6 +33,9 @@ from whence.planning.statistics import changes_left, is_outdated
 # Makes the function that takes a plan's bindings.
 Taker: TypeAlias = Callable[[BindingColumns], Take]
 
+# So few rows go through a plan one by one: to put those together that join alike would take longer.
+FEW_ROWS = 16
+
 
 class DeltaPart(NamedTuple):
     """Two summands: the literal whose change they start from, and what the other changed literals read.
@@ -69,6 +72,9 @@ class RuleDeltas:
         self._stores = stores
         self._taker = taker
         self._reads = {number: name for number, literal in enumerate(rule.body) if (name := relation_of(literal))}
+        names = [*self._reads.values()]
+        # The literals of relations that are read once.
+        self._only = {name: number for number, name in self._reads.items() if names.count(name) == 1}
         atoms: dict[int, AtomSource] = {}
         negations: dict[int, NegatedSource] = {}
         for number, name in self._reads.items():
@@ -92,12 +98,14 @@ class RuleDeltas:
 
     def apply(self, deltas: Mapping[str, Delta]) -> None:
         """Gives the view the bindings that come and go."""
+        if len(deltas) == 1:
+            ((name, delta),) = deltas.items()
+            if len(delta) <= FEW_ROWS and self._apply_few(name, delta):
+                return
         touched = [(number, name) for number, name in self._reads.items() if name in deltas]
         if not touched:
             return
-        self._changes_left -= sum([len(deltas[name]) for _, name in touched])
-        if self._changes_left < 0:
-            self._drop_outdated(StoreStatistics(self._stores, deltas))
+        self._count_changes(sum([len(deltas[name]) for _, name in touched]), deltas)
         entered: dict[int, EnteredChange] = {}
         for number, name in touched:
             prepared = self._prepared.get(number) or self._prepare(number, StoreStatistics(self._stores, deltas))
@@ -109,6 +117,25 @@ class RuleDeltas:
             start = entered[part.trigger].start(several=len(entered) > 1)
             for batch in prepared.pipeline.run(self._beside(part, entered), start, prepared.trigger.steps):
                 prepared.take(batch)
+
+    def _apply_few(self, name: str, delta: Delta) -> bool:
+        """Lets the rows go through the plan one by one; answers whether that can be."""
+        number = self._only.get(name)
+        if number is None or self._counter is not None:
+            return False
+        self._count_changes(len(delta), {name: delta})
+        prepared = self._prepared.get(number) or self._prepare(number, StoreStatistics(self._stores, {name: delta}))
+        trigger = prepared.trigger
+        if not isinstance(trigger, AtomTrigger) or not trigger.is_simple(delta):
+            return False
+        prepared.pipeline.follow(trigger.bindings(delta), self._reading, prepared.take_one_by_one)
+        return True
+
+    def _count_changes(self, rows: int, deltas: Mapping[str, Delta]) -> None:
+        """So many change: plans may be outdated."""
+        self._changes_left -= rows
+        if self._changes_left < 0:
+            self._drop_outdated(StoreStatistics(self._stores, deltas))
 
     def _beside(self, part: DeltaPart, entered: Mapping[int, EnteredChange]) -> BodySources:
         """What the other literals read."""
@@ -129,10 +156,12 @@ class RuleDeltas:
         self._prepared = {at: each for at, each in self._prepared.items() if not is_outdated(each.sizes, sizes)}
         self._changes_left = inf
         for each in self._prepared.values():
-            self._review_after(each.sizes, sizes, statistics)
+            self._review_after(each.sizes, {name: sizes[name] for name in each.sizes}, statistics)
 
     def _review_after(self, planned: Mapping[str, int], sizes: Mapping[str, int], statistics: StoreStatistics) -> None:
         """Look at a plan again when its relations may have other sizes. Rows that go are counted as if they came."""
+        if not planned:
+            return
         coming = sum(map(len, statistics.coming.values()))
         self._changes_left = min(self._changes_left, changes_left(planned, sizes) - 2 * coming)
 
@@ -140,7 +169,9 @@ class RuleDeltas:
         return {name: statistics.size(name) for name in self._reads.values()}
 
     def _prepare(self, number: int, statistics: StoreStatistics) -> _Prepared:
-        sizes = self._sizes(statistics)
+        # With less than two atoms beside the one that changes there is no order to choose.
+        has_choice = sum(each != number for each in self._reading.atoms) > 1
+        sizes = self._sizes(statistics) if has_choice else {}
         self._review_after(sizes, sizes, statistics)
         plan = make_delta_plan(self._rule, statistics, number)
         pipeline = PlanPipeline(plan, self._rule.relations, self._functions, self._counter)
@@ -150,7 +181,8 @@ class RuleDeltas:
             trigger = AtomTrigger(plan, pipeline.terms, self._rule.rule, relation)
         else:
             trigger = NegationTrigger(plan, pipeline.terms, relation)
-        prepared = self._prepared[number] = _Prepared(pipeline, trigger, self._taker(trigger.opening), sizes)
+        take, take_one_by_one = self._taker(trigger.opening), self._taker(BindingColumns(pipeline.terms))
+        prepared = self._prepared[number] = _Prepared(pipeline, trigger, take, take_one_by_one, sizes)
         return prepared
 
     def _indexes(self, name: str) -> Collection[tuple[int, ...]]:
@@ -160,13 +192,14 @@ class RuleDeltas:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A plan ready to run, how a change gets into it, what takes its bindings, and the sizes of the relations that it
-    was made for.
+    """A plan ready to run, how a change gets into it, what takes its bindings, in bundles or one by one, and the sizes
+    of the relations that it was made for, as far as it depends on them.
     """
 
     pipeline: PlanPipeline
     trigger: AtomTrigger | NegationTrigger
     take: Take
+    take_one_by_one: Take
     sizes: Mapping[str, int]
 
 
@@ -222,7 +255,9 @@ class Tally:
         return take
 
     def begin(self) -> None:
-        self._sums, self._pending = Counter(), {}
+        if self._sums:
+            self._sums = Counter()
+        self._pending = {}
 
     def restart(self) -> None:
         """In place of `begin`: all bindings come again, and those taken before count no more."""
@@ -355,9 +390,8 @@ class Counting(Maintainer):
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         self.view.begin()
-        changed = {name: delta for name, delta in deltas.items() if delta}
         for rule in self._rules:
-            rule.apply(changed)
+            rule.apply(deltas)
         delta = self.view.change()
         return {self._name: delta} if delta else {}
 

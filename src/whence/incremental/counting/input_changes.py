@@ -62,6 +62,7 @@ class AtomTrigger:
         self.opening = BindingColumns(terms, layout)
         self._alone = [_decide(step, terms.placed(layout.place)) for step in alone]
         self._joins = bool(later)
+        self._row = columns(trigger.binds)
         self.arity = relation.arity
         self.weight = layout.weight
         # The values of the plan's first slots, from an entry.
@@ -78,6 +79,17 @@ class AtomTrigger:
             return None
         bundles = self._bundles(going, coming) if self._joins else _in_pieces(going, coming)
         return _Rows(self, going, coming, bundles, store)
+
+    def bindings(self, delta: Delta) -> Batch:
+        """The changed rows as the plan's first bindings, with how often each comes in the place of a bundle."""
+        row = self._row
+        return [(change, *row(each)) for each, change in delta.items()]
+
+    def is_simple(self, delta: Delta) -> bool:
+        """Whether nothing can cancel out before it is joined."""
+        if not self._joins or self._sees_all or len(delta) == 1:
+            return True
+        return len({change > 0 for change in delta.values()}) == 1
 
     def _replaced(self, delta: KeyedDelta) -> tuple[Batch, Batch]:
         """The entries of rows that go, and of rows that come, where these do not leave the same."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import TypeAlias, cast
 
 from whence.deadline import check
-from whence.incremental.counting.bindings import FULL, Batch, Binding, SlotTerms, columns, split
+from whence.incremental.counting.bindings import FULL, Batch, Binding, SlotTerms, Take, columns, split
 from whence.incremental.counting.sources import AtomSource, NegatedSource, PatternPresence
 from whence.incremental.plan import Compute, Filter, Flip, Missing, Plan, Probe, Step
 from whence.model.program import Functions
@@ -43,6 +43,7 @@ class PlanPipeline:
         self._count = counter or _ignore
         self.terms = SlotTerms(plan, functions)
         self._stages = [_stage(step, self.terms, relations) for step in plan.steps]
+        self._following = self._stages[1:]
 
     def run(self, reading: BodySources, start: Iterable[Row] = ((),), done: int = 0) -> Iterator[Batch]:
         """All bindings of the body that begin with those of `start`, for which so many steps are `done`.
@@ -71,6 +72,19 @@ class PlanPipeline:
                 count(len(batch))
             else:
                 yield batch
+
+    def follow(self, batch: Batch, reading: BodySources, take: Take) -> None:
+        """Give away all bindings that begin with those of the trigger. No counter is told."""
+        for done, stage in enumerate(self._following, 2):
+            following = stage(batch, reading)
+            if not isinstance(following, list):
+                for each in self.run(reading, chain.from_iterable(following), done):
+                    take(each)
+                return
+            if not following:
+                return
+            (batch,) = following
+        take(batch)
 
 
 def _ignore(_: int) -> None:

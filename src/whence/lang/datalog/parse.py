@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -25,6 +23,8 @@ from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.subsumption import dominance_clauses
 from whence.lang.datalog.syntax import Formula, Node, first, last
+from whence.lang.datalog.text_sums import with_text_sums
+from whence.model.collector import collector_paused
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
@@ -39,20 +39,8 @@ def parse_datalog(
 
     What stands `elsewhere`, relations of a database, is no function even if there is one of its name.
     """
-    with _collector_paused():
+    with collector_paused():
         return _program(SourceText(name, text, is_datalog=True), elsewhere)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Reading makes millions of nodes and no cycles: looking for some among them would take as long as the reading."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
@@ -74,7 +62,7 @@ def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
     columns = {**elsewhere, **{relation.name: relation for relation in relations}}
-    rules = lowered_rules(clauses, places, types, frozenset(known), columns)
+    rules = with_text_sums(lowered_rules(clauses, places, types, frozenset(known), columns), columns)
     return with_souffle_words(Program(tuple(relations), tuple(rules), tuple(directives)), statements, places)
 
 
@@ -169,6 +157,12 @@ class Builder(Transformer[Token, Any]):
         """A clause with its body first."""
         body, heads, dot = parts
         return syntax.Clause(first(body[0][0]), last(dot), heads, body)
+
+    def peer(self, parts: list[Any]) -> syntax.PeerNode:
+        word, name, *members, close = parts
+        declarations = [each for each in members if isinstance(each, syntax.Declaration)]
+        listed = [each for names in members if isinstance(names, list) for each in names]
+        return syntax.PeerNode(first(word), last(close), name, listed, declarations)
 
     def head(self, parts: list[Any]) -> syntax.HeadNode:
         minus, name, arguments, close = parts
@@ -306,7 +300,8 @@ class Builder(Transformer[Token, Any]):
         return syntax.RecordTypeNode(*_extent(parts), name, branches)
 
     def pragma(self, parts: list[Any]) -> syntax.Pragma:
-        return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])
+        _, name, value = parts
+        return syntax.Pragma(first(parts[0]), last(value or name), name, value)
 
     def component(self, parts: list[Any]) -> syntax.Component:
         _, *rest, close = parts

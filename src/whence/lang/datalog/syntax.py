@@ -246,6 +246,15 @@ class Declaration(SyntaxNode):
 
 
 @dataclass(slots=True)
+class PeerNode(SyntaxNode):
+    """`peer GeneOrg { gene, .decl hasGene(...) }`."""
+
+    name: Token
+    relations: list[Token]
+    declarations: list[Declaration]
+
+
+@dataclass(slots=True)
 class Alias(SyntaxNode):
     """`.type name = members[0] | members[1]`."""
 
@@ -269,7 +278,10 @@ class DirectiveNode(SyntaxNode):
 
 @dataclass(slots=True)
 class Pragma(SyntaxNode):
-    word: Token
+    """`.pragma "name" "value"`, of which the value may be left out."""
+
+    name: Token
+    value: Token | None
 
 
 @dataclass(slots=True)
@@ -303,7 +315,7 @@ class Component(SyntaxNode):
 
 
 Statement: TypeAlias = (
-    Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+    Clause | Subsumption | Declaration | PeerNode | Alias | DirectiveNode | Pragma | Component | Instance | Override
 )
 
 

@@ -39,6 +39,8 @@ _PLAIN = re.compile(r"(?:[^\W\d]|\?)[\w?$]*")
 _RESERVED = frozenset(
     "_ true false null nil and or not as distinct nullable bag key partition ttl window property".split()
 )
+# What `magic` after a declaration says, for any relations.
+MAGIC_PRAGMA = "magic-transform"
 
 
 def to_datalog(program: Program) -> str:
@@ -83,6 +85,8 @@ def _qualifiers(relation: Relation) -> Iterator[str]:
 
 
 def _directive(directive: Directive) -> str:
+    if directive.kind == "magic":
+        return f".pragma {datalog_string(MAGIC_PRAGMA)} {datalog_string(directive.relation)}"
     parameters = ", ".join(f"{name_word(key)}={datalog_string(value)}" for key, value in directive.parameters)
     return f".{directive.kind} {name_word(directive.relation)}{f'({parameters})' if parameters else ''}"
 

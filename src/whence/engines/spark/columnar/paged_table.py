@@ -104,7 +104,7 @@ class PagedTable(ColumnTable):
     def change(self) -> ColumnDelta:
         """By how much the counts of rows change, also where nobody sees that."""
         rows, weights = self.pending()
-        return ColumnDelta(self.encodings, self.columns(rows), weights)
+        return ColumnDelta(self.encodings, self.words(rows), weights)
 
     def presence(self, words: Array) -> Array:
         """How often each of some rows is there."""

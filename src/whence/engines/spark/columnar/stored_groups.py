@@ -102,8 +102,7 @@ class StoredColumnGroups(ColumnGroups):
 
     def totals(self) -> tuple[list[pa.Array], dict[str, pa.Array]]:
         """What is to be stored of the groups that were touched: their terms, and the totals, NULL where one is gone."""
-        assert self._settling is not None
-        groups, _ = self._settling
+        groups = self.touched()
         columns = zip(self._keys.encodings, self._keys.columns(groups), strict=True)
         found = {"bindings": as_integers(self._state[groups, BINDINGS])}
         for fold, kept in zip(self._kept, self._stored, strict=True):

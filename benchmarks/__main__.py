@@ -40,6 +40,7 @@ BENCHMARKS = (
     "spark_questions",
     "spark_tpch",
     "spark_batches",
+    "spark_cluster",
     "spark_reads",
     "spark_memory",
     "spark_adapting",

@@ -11,11 +11,11 @@ from pyspark.sql import DataFrame, SparkSession
 NAME = "plain Spark"
 
 
-def local_spark(memory: str = "8g", **settings: str) -> SparkSession:
+def local_spark(memory: str = "8g", master: str = "local[2]", **settings: str) -> SparkSession:
     """Spark on the two processors of this machine, as a user would set it up for data of this size."""
     spark = (
         SparkSession.builder.config(map={**settings})
-        .master("local[2]")
+        .master(master)
         .appName("whence benchmarks")
         .config("spark.driver.memory", memory)
         .config("spark.sql.shuffle.partitions", 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,9 +64,10 @@ def run(sizes: Sizes) -> Report:
         f"one row is a tuple. The opponent runs the query again over the first items in Parquet. Then there "
         f"are two groups of {sizes.group:,} rows with max and count(DISTINCT), and changes of one row.",
     )
-    spark = plain_spark.local_spark()
     directory = SCRATCH / "spark_batches" / str(sizes.items)
-    directory.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir(parents=True)
+    spark = plain_spark.local_spark()
     batches(spark, sizes, directory, report)
     large_groups(spark, sizes, report)
     spark.stop()
@@ -81,7 +83,8 @@ def batches(spark: SparkSession, sizes: Sizes, directory: Path, report: Report) 
         frame.createOrReplaceTempView(f"plain_{name}")
     plain = QUERY.replace("FROM item JOIN orders", "FROM plain_item AS item JOIN plain_orders AS orders")
     again = _running_again(spark, plain)
-    with whence.connect(spark) as db:
+    # All machines of a cluster have to reach it.
+    with whence.connect(directory / "state", engine="spark") as db:
         db.execute(TABLES)
         for name, frame in frames.items():
             db.insert(name, frame)

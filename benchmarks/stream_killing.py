@@ -22,6 +22,8 @@ from typing import Any
 
 import whence
 from benchmarks.harness import ROOT
+from whence.storage.files.database_files import DatabaseFiles
+from whence.storage.files.files import open_files
 
 LINK = "CREATE TABLE link(src INT NOT NULL, dst INT NOT NULL, cost INT NOT NULL, PRIMARY KEY (src, dst))"
 VIEWS = {
@@ -117,6 +119,22 @@ def kill_one(directory: Path, chance: Random) -> None:
     driver.communicate()
 
 
+def phase(directory: Path) -> str:
+    """Where in a batch the driver was that has just been killed, by the files that it left."""
+    state = directory / "state"
+    planned, taken = (
+        max((int(path.name) for path in state.glob(f"streams/**/{kind}/*") if path.name.isdecimal()), default=-1)
+        for kind in ("offsets", "commits")
+    )
+    if planned < 0:
+        return "before the first batch"
+    if planned == taken:
+        return f"between batches, after {taken}"
+    # There is a version for the table, one for each view, and one for each batch from 0 on.
+    is_there = DatabaseFiles(open_files(None, str(state))).newest() >= 2 + len(VIEWS) + planned
+    return f"in batch {planned}, {'after' if is_there else 'before'} its commit"
+
+
 def finish(directory: Path) -> int:
     """Let a driver take all that is left, and check it; the version that it came to."""
     driver = _driver(directory, "--to-the-end")
@@ -197,7 +215,7 @@ def main() -> None:
         for kill in range(1, KILLS + 1):
             kill_one(directory, chance)
             files = len(list((directory / "feed").glob("*.json"))) if (directory / "feed").exists() else 0
-            print(f"kill {kill}: {files} files in the feed", flush=True)
+            print(f"kill {kill}: {phase(directory)}; {files} files in the feed", flush=True)
         print(f"version {finish(directory)}: nothing was lost, and nothing came twice")
 
 

@@ -61,7 +61,8 @@ def test_what_commits_took(spark: SparkSession) -> None:
         told = str(db.explain("leaving", analyze=True))
         assert "on the cluster, because the change was large; 0 tries, 6 rounds, 5 rows in, 15 rows out, " in told
         assert told.endswith(
-            f"in all: {large['jobs']} Spark jobs for the last commit, {large['shuffled_bytes']:,} bytes shuffled"
+            f"in all: {large['jobs']} Spark jobs for the last commit, {large['shuffled_bytes']:,} bytes shuffled, "
+            f"{large['read_bytes']:,} read, {large['written_bytes']:,} written"
         )
         small = db.insert("link", [(7, 8)]).metrics
         assert (small["rounds"], small["derived_anew"]) == (0, 0)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from whence.analysis.analyze import Analysis
 from whence.analysis.components import Component
 from whence.engines.spark.engine import SparkEngine
+from whence.engines.spark.state import estimated_bytes
 from whence.explain.explain import Explanation, components_below, header, milliseconds, selections
 from whence.explain.proofs.text import amount, place
 from whence.lang.datalog.write import rule_text
@@ -25,8 +26,9 @@ def explain_on_spark(name: str, analysis: Analysis, engine: SparkEngine, *, anal
             lines += ["", f"   {_work(component, engine)}"]
     if analyze and components:
         metrics = engine.metrics()
-        shuffled = amount(int(metrics["shuffled_bytes"]), "byte")
-        lines += ["", f"in all: {amount(int(metrics['jobs']), 'Spark job')} for the last commit, {shuffled} shuffled"]
+        jobs, moved = amount(int(metrics["jobs"]), "Spark job"), amount(int(metrics["shuffled_bytes"]), "byte")
+        read, written = int(metrics["read_bytes"]), int(metrics["written_bytes"])
+        lines += ["", f"in all: {jobs} for the last commit, {moved} shuffled, {read:,} read, {written:,} written"]
     return Explanation("\n".join(lines))
 
 
@@ -58,6 +60,9 @@ def _state(name: str, engine: SparkEngine) -> Iterator[str]:
         yield f"{name}: {amount(len(state.base), 'row')} in {amount(segments, 'segment')}, {changed} changed since"
     else:
         yield f"{name}: {amount(state.overlay_size, 'row')} in the driver and in the log"
+    if state.overlay_rows:
+        held = amount(int(estimated_bytes(state.overlay_rows)), "byte")
+        yield f"{name}: about {held} of the driver's memory"
 
 
 def _work(component: Component, engine: SparkEngine) -> str:
@@ -74,6 +79,7 @@ def _work(component: Component, engine: SparkEngine) -> str:
         parts.append(f"{amount(work.touched, 'byte')} looked up")
     if work.spent.jobs:
         parts += (amount(work.spent.jobs, "Spark job"), f"{amount(work.spent.shuffled, 'byte')} shuffled")
+        parts += (f"{work.spent.read:,} read", f"{work.spent.written:,} written")
     line = f"last commit: {where}; {', '.join(parts)}, {milliseconds(work.elapsed)}"
     if work.reason is None:
         return line

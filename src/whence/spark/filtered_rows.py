@@ -95,7 +95,7 @@ def _beside(spark: SparkSession, frame: DataFrame, added: pa.Table) -> DataFrame
     if not added.num_rows:
         return frame
     more = arrow_frame(spark, added.select([field for field in frame.columns if field in added.column_names]))
-    return frame.select(more.columns).union(more)
+    return frame.select(more.columns).union(more.coalesce(1))
 
 
 def _gone(changes: pa.Table) -> pa.Table:

@@ -22,6 +22,10 @@ from whence.storage.files.files import Files, open_files
 from whence.storage.files.manifest import Segment
 from whence.storage.files.segments import COUNT
 
+# So many frames that were asked for are remembered, and what they were made of.
+MOST_FRAMES = 64
+_FRAMES: dict[tuple[SparkSession, str, str, int | None, bytes], tuple[StoredVersion, DataFrame]] = {}
+
 
 def read(spark: SparkSession, path: str | os.PathLike[str], relation: str, version: int | None = None) -> DataFrame:
     """The rows of a table or view, copies included, as they are in the last commit or were at a version.
@@ -38,10 +42,21 @@ def read(spark: SparkSession, path: str | os.PathLike[str], relation: str, versi
     check_running(spark)
     try:
         files = open_files(spark, os.fspath(path))
-        stored = DatabaseFiles(files).contents(relation, version)
+        database = DatabaseFiles(files)
+        asked = spark, files.uri(""), relation, version, database.newest_mark()
+        stored, frame = _FRAMES.pop(asked, (None, None))
+        if stored is None or frame is None:
+            stored = database.contents(relation, version)
+            frame = _counted(spark, files, stored).named(stored.relation)
+        else:
+            database.check(stored)
     except OSError as error:
         raise StateError(f"the database in {os.fspath(path)} cannot be read: {error}") from error
-    return _counted(spark, files, stored).named(stored.relation)
+    while len(_FRAMES) >= MOST_FRAMES:
+        _FRAMES.pop(next(iter(_FRAMES)), None)
+    _FRAMES[asked] = stored, frame
+    # Each frame has columns of its own, or a join of two would not tell them apart.
+    return frame.toDF(*frame.columns)
 
 
 def _counted(spark: SparkSession, files: Files, stored: StoredVersion) -> Counted:

@@ -33,10 +33,7 @@ def condition(rows: pa.Table, relation: Relation, places: Sequence[int]) -> str 
     known = [text for text in texts if text is not None]
     if len(known) < len(texts):
         return None
-    each = [
-        _one_of(f"c{at}", values, nullable=relation.columns[at].nullable)
-        for at, values in zip(places, known, strict=True)
-    ]
+    each = [_one_of(f"c{at}", values) for at, values in zip(places, known, strict=True)]
     if len(places) > 1:
         # The values of single columns are tested first, since that is quick and most rows have others.
         names = ", ".join(f"'c{at}', c{at}" for at in places)
@@ -50,9 +47,10 @@ def condition(rows: pa.Table, relation: Relation, places: Sequence[int]) -> str 
     return " AND ".join(each)
 
 
-def _one_of(column: str, texts: Sequence[str], *, nullable: bool) -> str:
+def _one_of(column: str, texts: Sequence[str]) -> str:
     listed = ", ".join(sorted({text for text in texts if text != _NULL}))
-    tests = [f"coalesce({column} IN ({listed}), false)" if nullable else f"{column} IN ({listed})"] if listed else []
+    # Also where there is no NULL: that a value is not one of some, Parquet would look up in its pages, for all of them.
+    tests = [f"coalesce({column} IN ({listed}), false)"] if listed else []
     if _NULL in texts:
         tests.append(f"{column} IS NULL")
     return f"({' OR '.join(tests)})"

@@ -32,10 +32,13 @@ def is_large_overlay(rows: Mapping[Row, object], most_rows: int, most_bytes: int
     """Whether rows in memory are too many, or too wide by an estimate."""
     if len(rows) > most_rows:
         return True
-    if len(rows) <= _SAMPLE:
-        return False
+    return len(rows) > _SAMPLE and estimated_bytes(rows) > most_bytes
+
+
+def estimated_bytes(rows: Mapping[Row, object]) -> float:
+    """Of rows in memory, by the first ones."""
     sizes = sum(getsizeof(row) + sum(map(getsizeof, row)) for row in islice(rows, _SAMPLE))
-    return sizes * len(rows) > most_bytes * _SAMPLE
+    return sizes * len(rows) / max(1, min(len(rows), _SAMPLE))
 
 
 class CountedRows:

@@ -37,6 +37,8 @@ READABLE = (1, 2)
 COMMITS = "commits"
 
 _FIRST_LINE = re.compile(rb"whence commit (\d{1,9}) ([0-9a-f]{64})\n")
+# Of its first line.
+_MARK = len("whence commit 1 ") + 64
 _NAME = re.compile(r"(?P<number>\d{20})\.commit|\.(?P<unfinished>\d{20})\.commit\..*")
 
 
@@ -67,6 +69,15 @@ def commit_number(name: str) -> int | None:
 def commit_numbers(files: Files) -> list[int]:
     """Those of all commits that are there."""
     return [number for entry in files.entries(COMMITS) if (number := commit_number(entry.name)) is not None]
+
+
+def commit_mark(files: Files, number: int) -> bytes:
+    """The checksum that a commit's file begins with."""
+    try:
+        (first,) = files.read_ranges(commit_path(number), [(0, _MARK)])
+    except OSError as error:
+        raise damaged(files.root, f"commit {number} cannot be read: {error}") from error
+    return first
 
 
 def unfinished_number(name: str) -> int | None:

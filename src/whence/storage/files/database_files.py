@@ -10,7 +10,7 @@ import pyarrow as pa
 from whence.errors import DataError, StateError
 from whence.model.schema import Relation
 from whence.model.updates import Version
-from whence.storage.files.commits import commit_numbers, read_commit, read_current, read_logs
+from whence.storage.files.commits import commit_mark, commit_numbers, read_commit, read_current, read_logs
 from whence.storage.files.feeds import FeedPart
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Log, Manifest, Segment, StoredTable
@@ -42,6 +42,17 @@ class DatabaseFiles:
 
         return self.consistent(read)
 
+    def newest_mark(self) -> bytes:
+        """What only the last commit has of all that there were, also in another database in this place."""
+
+        def read() -> bytes:
+            numbers = commit_numbers(self.files)
+            if not numbers:
+                raise self._nothing_there()
+            return commit_mark(self.files, max(numbers))
+
+        return self.consistent(read)
+
     def contents(self, name: str, version: int | None) -> StoredVersion:
         """What a relation consists of at a version, the newest one if none is given."""
 
@@ -54,18 +65,20 @@ class DatabaseFiles:
                 raise StateError(
                     f"{relation.name!r} has no rows yet: it calls a function that its writer has not brought again"
                 )
-            for segment in table.segments:
-                self._check(segment, relation)
             found = read_logs(self.files, table.logs)
             logs = [found[log] for log in table.logs]
             later = later_changes(self.files, manifest, relation, version)
-            for part in later:
-                if isinstance(part.changes, Segment):
-                    self._check(part.changes, relation)
-            is_table = relation.name not in definitions.views
-            return StoredVersion(relation, table, logs, later, is_table)
+            stored = StoredVersion(relation, table, logs, later, relation.name not in definitions.views)
+            self.check(stored)
+            return stored
 
         return self.consistent(read)
+
+    def check(self, stored: StoredVersion) -> None:
+        """Raises if files are not there that hold rows."""
+        later = [part.changes for part in stored.later if isinstance(part.changes, Segment)]
+        for segment in (*stored.table.segments, *later):
+            self._check(segment, stored.relation)
 
     def consistent(self, read: Callable[[], Answer]) -> Answer:
         """Read until no file has vanished under the reader's eyes."""

@@ -94,8 +94,10 @@ def write_segment(files: Files, frame: DataFrame, path: str) -> Segment:
         return Segment(path, int(found["rows"]), _size(files, path), bounds)
 
 
-# Rows of a table that lie together in a file, of which each has the least and the greatest value of its columns.
-ROW_GROUP = 1 << 17
+# So many rows of a table, at most, lie together in a file. Each such group takes a scan some milliseconds.
+ROW_GROUP = 1 << 19
+# Values of a column that tell whether they come again and again.
+SAMPLE = 4_096
 
 
 def write_table(spark: SparkSession | None, files: Files, table: pa.Table, path: str) -> Segment:
@@ -107,15 +109,32 @@ def write_table(spark: SparkSession | None, files: Files, table: pa.Table, path:
         return write_segment(files, arrow_frame(spark, table), path)
     with disk_errors(files, path):
         files.make_directory(path)
-        parquet.write_table(
-            table, files.directory / path / "part-00000.parquet", row_group_size=ROW_GROUP, write_page_checksum=True
-        )
+        target = files.directory / path / "part-00000.parquet"
+        group, few = _group_rows(table.num_rows), _repeating(table)
+        parquet.write_table(table, target, row_group_size=group, use_dictionary=few, write_page_checksum=True)
         files.sync(path)
         bounds = None
         if COUNT in table.column_names and table.num_rows:
             found = compute.min_max(table.column(COUNT)).as_py()
             bounds = found["min"], found["max"]
         return Segment(path, table.num_rows, _size(files, path), bounds)
+
+
+def _group_rows(rows: int) -> int:
+    """Groups of the same size, and an even number of them, so that tasks have the same to do."""
+    return max(1, -(-rows // (2 * -(-rows // (2 * ROW_GROUP))))) if rows > ROW_GROUP // 2 else ROW_GROUP
+
+
+def _repeating(table: pa.Table) -> list[str]:
+    """The columns with values that come again and again. For others a dictionary is larger than what it is for."""
+    step = max(1, table.num_rows // SAMPLE)
+    some = table.take(pa.array(range(0, table.num_rows, step), pa.int64()))
+    return [
+        name
+        for name in table.column_names
+        if pa.types.is_nested(table.schema.field(name).type)
+        or compute.count_distinct(some.column(name)).as_py() * 2 < max(2, some.num_rows)
+    ]
 
 
 def read_segment(spark: SparkSession, files: Files, segment: Segment, columns: tuple[Column, ...]) -> DataFrame:

@@ -4,6 +4,9 @@ PYTHON_IN_VENV := .venv/bin/python
 READY := .venv/.ready
 BROWSER := .venv/.browser
 
+# Tests start hundreds of processes; an environment that forbids bytecode has each of them compile the package again.
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-fast check format bench bench-long pictures clean
 

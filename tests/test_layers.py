@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent / "src"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("whence.model", "whence.errors"),
     ("whence.interrupts",),
-    ("whence.deadline",),
+    ("whence.deadline", "whence.logs"),
     ("whence.functions", "whence.algebra"),
     ("whence.columns",),
     ("whence.analysis", "whence.lang.datalog", "whence.lang.sql", "whence.sources"),

@@ -10,9 +10,10 @@ from typing import Self
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions
 
 import whence
+from scripts.golden.text import intervals_as_texts
 
 _VIEW = "golden_query"
 _INTS = "unique1 unique2 two four ten twenty hundred thousand twothousand fivethous tenthous odd even"
@@ -68,13 +69,15 @@ class Mirror:
         database = self._database
         database.execute(f"CREATE MATERIALIZED VIEW {_VIEW}{listed} AS {query}")
         try:
-            return database.table(_VIEW)
+            described = database.query(f"DESCRIBE {_VIEW}").to_pylist()
+            return intervals_as_texts(database.table(_VIEW), [each["data_type"] for each in described])
         finally:
             database.execute(f"DROP VIEW {_VIEW}")
 
     def live(self, query: str) -> pa.Table:
         """The rows in Spark."""
-        return _table(self._session.sql(query))
+        frame = self._session.sql(query)
+        return intervals_as_texts(_table(frame), [field.dataType.simpleString() for field in frame.schema])
 
     def _listed(self) -> list[tuple[str, str]]:
         """The tables and views that can be read without the name of a schema."""
@@ -131,4 +134,12 @@ class Mirror:
 
 
 def _table(frame: DataFrame) -> pa.Table:
-    return frame.toDF(*(f"c{place}" for place in range(len(frame.columns)))).toArrow()
+    numbered = frame.toDF(*(f"c{place}" for place in range(len(frame.columns))))
+    # Arrow has no months; whence reads these texts.
+    texts = [
+        functions.col(field.name).cast("string")
+        if field.dataType.simpleString().startswith("interval")
+        else functions.col(field.name)
+        for field in numbered.schema
+    ]
+    return numbered.select(*(each.alias(name) for each, name in zip(texts, numbered.columns, strict=True))).toArrow()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Sequence
@@ -9,8 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from whence.model.types import DOUBLE, REAL
+from whence.model.types import BY_NAME, DOUBLE, REAL, Value
 
+_INTERVAL = b"interval"
 _NAMES = {
     "int8": "tinyint",
     "int16": "smallint",
@@ -42,9 +44,38 @@ def type_name(kind: pa.DataType) -> str:
     return _NAMES.get(str(kind), str(kind))
 
 
+def _told(field: pa.Field) -> str | None:
+    """The type of an interval that is shown as a text."""
+    told = (field.metadata or {}).get(_INTERVAL)
+    return None if told is None else str(told.decode())
+
+
+def intervals_as_texts(table: pa.Table, types: Sequence[str]) -> pa.Table:
+    """The table with its intervals as Hive shows them, `1-2` and `1 02:03:04.500000000`."""
+    for place, kind in enumerate(types):
+        if kind.startswith("interval"):
+            own = BY_NAME[kind.upper()]
+            values = [
+                None if value is None else _interval(own.accept(value)) for value in table.column(place).to_pylist()
+            ]
+            field = pa.field(table.column_names[place], pa.string(), metadata={_INTERVAL: kind})
+            table = table.set_column(place, field, pa.array(values, pa.string()))
+    return table
+
+
+def _interval(value: Value) -> str:
+    if isinstance(value, int):
+        return f"{'-' * (value < 0)}{abs(value) // 12}-{abs(value) % 12}"
+    assert isinstance(value, datetime.timedelta)
+    length = abs(value)
+    hours, rest = divmod(length.seconds, 3600)
+    time = f"{hours:02}:{rest // 60:02}:{rest % 60:02}.{length.microseconds:06}000"
+    return f"{'-' * (value < datetime.timedelta())}{length.days} {time}"
+
+
 def same_types(table: pa.Table, expected: Sequence[str]) -> bool:
     """A TIMESTAMP of Spark's has a zone where the session does not say otherwise."""
-    ours = [type_name(kind).lower() for kind in table.schema.types]
+    ours = [_told(field) or type_name(field.type).lower() for field in table.schema]
     return ours == [re.sub(r"timestamp_(ntz|ltz)", "timestamp", name.lower()) for name in expected]
 
 

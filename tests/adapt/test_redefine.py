@@ -321,3 +321,32 @@ def test_copies_of_large_tables_hold_what_the_table_holds() -> None:
         (b or "", a, c, d or "") for b, a, c, d in ((*row.values(),) for row in db.table("turned").to_pylist())
     )
     assert found == expected
+
+
+@pytest.mark.parametrize("again", ["r(a INT, b INT)", "r(a INT, b INT) TBLPROPERTIES ('ttl' = '1 day')"])
+def test_a_table_is_not_dropped_and_made_again_in_one_step(db: Database, again: str) -> None:
+    before = contents(db)
+    with pytest.raises(StateError, match="cannot be dropped and made again") as refused, db.redefine() as change:
+        change.drop("r")
+        change.execute(f"CREATE TABLE {again}")
+    assert "CREATE TABLE r" in str(refused.value)
+    assert contents(db) == before
+
+
+def test_a_new_table_is_joined_in_the_step_that_makes_it(db: Database) -> None:
+    """Nothing is known of its values when plans are made."""
+    with db.redefine() as change:
+        change.execute("CREATE TABLE names(b INT, name STRING)")
+        change.execute(
+            "CREATE OR REPLACE VIEW w AS SELECT v.a, n.name FROM v, names n WHERE v.b = n.b AND n.name = 'x'"
+        )
+        change.insert("names", [(1, "x"), (2, "y")])
+    assert db.rows("w") == {(number, "x") for number in range(2, 20) if number % 4 == 1}
+
+
+def test_mappings_with_other_variables_keep_the_columns(db: Database) -> None:
+    db.mappings("r(A, B) -> m(A, B). m(A, B) -> above(B).")
+    with db.redefine() as change:
+        change.mappings("r(X, 1) -> m(X, X).")
+    assert db.catalog().relations["m"].column_names == ("A", "B")
+    assert db.rows("above") == {(number,) for number in range(20) if number % 4 == 1}

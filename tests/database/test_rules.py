@@ -86,6 +86,10 @@ class TestNames:
         assert "note: it is declared here" in message
         assert "<sql>:1:14" in message
 
+    def test_a_key_is_for_rows_that_are_inserted(self) -> None:
+        with pytest.raises(whence.UnsupportedError, match="'r' has a key and rules, and a key is checked where"):
+            whence.connect().rules(".decl e(x: number)\n.decl r(x: number, y: number) key(x)\nr(x, y) :- e(x), e(y).")
+
     def test_declaring_again_what_is_there(self, db: whence.Database) -> None:
         db.rules(".decl other(x: number)")
         db.insert("other", [(1,)])

@@ -12,7 +12,11 @@ from pathlib import Path
 import pytest
 
 import whence
+from whence.database.database import Database
+from whence.engines.local.engine import LocalEngine
+from whence.incremental.recursive.absorption import Absorption
 from whence.lab.strategies import connect
+from whence.session.session import Session
 
 PROGRAMS = sorted((Path(__file__).parent / "plans").glob("*.[ds]*l"))
 
@@ -71,7 +75,7 @@ def test_the_reference_engine_has_no_plan() -> None:
 
 
 def test_a_strategy_that_gave_up_says_why() -> None:
-    db = whence.connect()
+    db = Database(Session(LocalEngine("general", strategies={"general": Absorption})))
     db.rules(
         """
         .decl link(x: number, y: number)

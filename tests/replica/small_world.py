@@ -124,8 +124,11 @@ def closure(links: set[Row]) -> set[Row]:
         paths |= more
 
 
-def run(seed: int, steps: int = 60) -> list[SmallSite]:
-    """Some sites that share, some that follow; messages are lost, repeated and reordered; then all meet."""
+def run(seed: int, steps: int = 60, *, forgets: float = 0.0) -> list[SmallSite]:
+    """Some sites that share, some that follow; messages are lost, repeated and reordered; then all meet.
+
+    Now and then, a site forgets how far it has come with another.
+    """
     chance = random.Random(seed)
     bases = [SmallSite(f"base{number}") for number in range(chance.randint(1, 4))]
     names = [base.name for base in bases]
@@ -147,6 +150,10 @@ def run(seed: int, steps: int = 60) -> list[SmallSite]:
         elif what < 0.65:
             one, other = chance.sample(chance.choice(pairs), 2)
             network.append((one, other, sites[one].ask(other)))
+        elif what > 1 - forgets:
+            site = chance.choice(list(sites.values()))
+            for peer in site.membership.peers.values():
+                peer.interest = ""
         elif network:
             at = chance.randrange(len(network))
             sender, to, data = network[at]

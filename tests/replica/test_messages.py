@@ -65,7 +65,7 @@ def test_bytes_that_are_not_whole() -> None:
     refuse(two, data[:-5], "truncated or altered")
     refuse(two, data[:-1] + b"?", "truncated or altered")
     version = len(messages.MARK)
-    refuse(two, data[:version] + b"\x09" + data[version + 1 :], "has format 9, and this site speaks format 1")
+    refuse(two, data[:version] + b"\x09" + data[version + 1 :], "has format 9, and this site speaks format 2")
     two.handle(data)
     assert two.rows("r") == {(1, "x"), (2, "y")}
 

@@ -46,3 +46,17 @@ def test_what_would_change_names_sites_as_well() -> None:
     assert [row.site for row in origin.rests_on] == ["phone"]
     (fresh,) = base.origins(base.what_if(insert={"seen": [("Cid", "hut")]}))
     assert fresh.rests_on == ()
+
+
+def test_what_is_missing_names_who_deleted_it() -> None:
+    phone, base, drone = sharing("phone"), sharing("base"), sharing("drone")
+    base.execute("CREATE VIEW people AS SELECT DISTINCT person FROM seen WHERE place = 'hut'")
+    phone.insert("seen", [("Ann", "hut"), ("Bob", "lake")])
+    base.exchange(phone)
+    drone.exchange(base)  # is away afterwards, so that what goes is remembered
+    phone.delete("seen", [("Ann", "hut")])
+    base.exchange(phone)
+    (origin,) = base.origins(base.why_not("people", ("Ann",)))
+    assert str(origin) == "seen('Ann', 'hut'): update 3 of phone, seen[\"Ann\",\"hut\"], which deleted it"
+    (never,) = base.origins(base.why_not("people", ("Bob",)))
+    assert str(never) == "seen('Bob', 'hut'): nobody is remembered to have had it"

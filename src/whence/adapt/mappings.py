@@ -8,16 +8,21 @@ from dataclasses import replace
 from whence.analysis.analyze import analyze
 from whence.errors import StateError, UnsupportedError
 from whence.lang.datalog.mappings import MappingProgram
-from whence.model.program import Program, Signature
+from whence.model.program import CreateTable, Program, Signature
 from whence.model.rules import Rule
 from whence.model.schema import Relation, is_auxiliary, owner
 from whence.session.redefinition import Redefinition
 
 
 def add_mappings(redefinition: Redefinition, mappings: MappingProgram) -> None:
-    """Targets become views, and bags. Together with all other rules they must not be cyclic."""
+    """Targets become views, and bags; what is only declared is a table. Together with all other rules they must not be
+    cyclic.
+    """
     program = mappings.program
     targets = dict.fromkeys(owner(rule.head.relation) for rule in program.rules)
+    for relation in program.relations:
+        if relation.name not in targets:
+            _add_table(redefinition, relation)
     rules = [rule for rule in redefinition.rules if owner(rule.head.relation) not in targets]
     found = cycle([*rules, *program.rules], targets)
     if found is not None:
@@ -32,12 +37,25 @@ def add_mappings(redefinition: Redefinition, mappings: MappingProgram) -> None:
     def as_target(relation: Relation) -> Relation:
         if is_auxiliary(relation.name) or relation.name in declared:
             return relation
-        wanted = zip(relation.columns, mappings.columns.get(relation.name, ()), strict=True)
-        names = _different([name or column.name for column, name in wanted])
+        known = redefinition.before.relations.get(relation.name)
+        if known is not None and known.arity == relation.arity:
+            # Mappings know columns by their positions, so that those that there were are the same ones.
+            names = list(known.column_names)
+        else:
+            wanted = zip(relation.columns, mappings.columns.get(relation.name, ()), strict=True)
+            names = _different([name or column.name for column, name in wanted])
         columns = [replace(column, name=name) for column, name in zip(relation.columns, names, strict=True)]
         return replace(relation, columns=tuple(columns), distinct=False)
 
     add_views(redefinition, program, as_target)
+
+
+def _add_table(redefinition: Redefinition, relation: Relation) -> None:
+    known = redefinition.catalog.find(relation.name)
+    if known is None:
+        redefinition.apply(CreateTable(relation, span=relation.span))
+    elif known.columns != relation.columns:
+        raise StateError(f"there is a relation {known.name!r} already, with other columns", span=relation.span)
 
 
 def _different(names: Sequence[str]) -> list[str]:

@@ -11,18 +11,19 @@ from types import TracebackType
 from typing import Self, TypeAlias
 
 from whence.adapt.mappings import add_mappings, add_views
+from whence.adapt.peer_members import add_members, members_of
 from whence.adapt.preview import Preview, previewed
 from whence.errors import DuplicateNameError, ParseError, StateError, UnknownNameError, UnsupportedError, did_you_mean
-from whence.lang.datalog.mappings import parse_mappings
+from whence.lang.datalog.mappings import MappingProgram, parse_mappings
 from whence.lang.datalog.parse import parse_datalog
 from whence.lang.sql.parse import parse_sql
-from whence.model.program import AlterTable, CreateTable, CreateView, Drop, InsertValues, Program
+from whence.model.program import AlterTable, Catalog, CreateTable, CreateView, Drop, InsertValues, Program
 from whence.model.schema import Relation
-from whence.model.updates import Commit
+from whence.model.updates import Commit, Delta
 from whence.rewriting.adaptation import Adaptation
 from whence.rewriting.search import SearchLimits
 from whence.session.altered_tables import redefined_draft
-from whence.session.changes import Change, Insert, deletion
+from whence.session.changes import Change, Delete, Insert, deletion
 from whence.session.draft import Draft
 from whence.session.redefinition import Redefined, Redefinition
 from whence.session.session import Session
@@ -92,8 +93,21 @@ class DefinitionChange:
 
     def mappings(self, text: str | bytes, *, name: str = "<mappings>") -> None:
         """Take mappings. A target that exists follows from those of this text from now on, and from no others."""
+        self.take_mappings(parse_mappings(_decoded(text, name), name))
+
+    def take_mappings(self, found: MappingProgram) -> None:
+        """The same for mappings that were parsed before."""
         self._check_open()
-        add_mappings(self._redefinition, parse_mappings(_decoded(text, name), name))
+        add_mappings(self._redefinition, found)
+        if found.members:
+            with self._reading() as session:
+                known = members_of(session)
+            add_members(self, known, found.members)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What there will be, as far as it is known."""
+        return self._redefinition.catalog
 
     def add_mappings(self, text: str | bytes, *, name: str = "<mappings>") -> None:
         """Take mappings for targets that do not exist yet."""
@@ -106,7 +120,7 @@ class DefinitionChange:
                     span=rule.span,
                     hint="to give it other mappings: with db.redefine() as change: change.mappings(...)",
                 )
-        add_mappings(self._redefinition, found)
+        self.take_mappings(found)
 
     def drop(self, name: str) -> None:
         """Drop a table or a view."""
@@ -125,6 +139,15 @@ class DefinitionChange:
     def delete(self, relation: str, rows: object) -> None:
         """Take rows out of a table, which are given as they are or by their keys."""
         self._rows.append(deletion(self._table(relation), rows, ignore_missing=False))
+
+    def change_rows(self, relation: str, delta: Delta) -> None:
+        """Rows of a table come and go, as often as counted; those that are not there need not go."""
+        table = self._table(relation)
+        going, coming = ([row for row, count in delta.items() for _ in range(count * sign)] for sign in (-1, 1))
+        if going:
+            self._rows.append(Delete(table, going, ignore_missing=True))
+        if coming:
+            self._rows.append(Insert(table, coming))
 
     def preview(self, *, rows: bool = False) -> Preview:
         """What would happen now. With `rows` also what would come and go, which takes as long as the change."""
@@ -152,7 +175,7 @@ class DefinitionChange:
             raise ParseError("the program is empty")
         facts = {rule.head.relation for rule in program.rules if rule.is_fact}
         ruled = {rule.head.relation for rule in program.rules if not rule.is_fact}
-        if facts - ruled or program.directives:
+        if facts - ruled or any(each.kind != "magic" for each in program.directives):
             place = next((rule.span for rule in program.rules if rule.is_fact), None)
             raise UnsupportedError(
                 "facts and files are rows, which a redefinition takes by change.insert(...)", span=place

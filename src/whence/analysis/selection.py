@@ -47,8 +47,8 @@ class Selection:
 
 def selected_by(relation: str) -> str | None:
     """The min or max through which alone a relation is read, which it keeps the best rows for."""
-    last = relation.rpartition(AUXILIARY_MARK)[2]
-    return last if relation.count(AUXILIARY_MARK) > 1 and last in IMPROVING else None
+    added = relation.split(AUXILIARY_MARK)[2:]
+    return next((each for each in added if each in IMPROVING), None)
 
 
 def select_best(
@@ -119,7 +119,7 @@ class _Attempt:
             if rule.head.relation not in self.members
             for term in rule.head.terms
             if isinstance(term, Aggregate) and term.function in IMPROVING and term.argument is not None
-            for source in _sources(rule, term.argument)
+            for source in column_sources(rule, term.argument)
         ]
         seen = set(todo)
         for name, position in todo:
@@ -128,7 +128,7 @@ class _Attempt:
                 continue
             for rule in self.rules:
                 if rule.head.relation == name and not rule.aggregates:
-                    fresh = [each for each in _sources(rule, rule.head.terms[position]) if each not in seen]
+                    fresh = [each for each in column_sources(rule, rule.head.terms[position]) if each not in seen]
                     seen.update(fresh)
                     todo += fresh
 
@@ -150,7 +150,7 @@ class _Attempt:
             for rule in self.rules:
                 if rule.head.relation != name:
                     continue
-                for source, at in _sources(rule, rule.head.terms[columns[name]]):
+                for source, at in column_sources(rule, rule.head.terms[columns[name]]):
                     if source in self.members and columns.setdefault(source, at) != at:
                         return None
                     if source in self.members and source not in todo:
@@ -268,7 +268,7 @@ def _aggregated(rule: Rule, columns: Columns, function: str) -> Rule:
     return replace(rule, head=replace(rule.head, terms=tuple(terms)))
 
 
-def _sources(rule: Rule, term: Term) -> list[tuple[str, int]]:
+def column_sources(rule: Rule, term: Term) -> list[tuple[str, int]]:
     """The columns that the term is computed from in the rule's body."""
     names = variable_names([term])
     for step in reversed(order_body(rule)):
@@ -296,9 +296,10 @@ def _negates_moving(rule: Rule, flow: Flow) -> bool:
 def selected_text(relation: Relation, rules: Iterable[Rule]) -> str | None:
     """For those who ask how a relation is kept."""
     function = selected_by(relation.name)
-    if function is None:
+    aggregates = next((rule.aggregates for rule in rules if rule.head.relation == relation.name), ())
+    if function is None or not aggregates:
         return None
-    position = next(rule.aggregates[0] for rule in rules if rule.head.relation == relation.name)
+    position = aggregates[0]
     names = relation.column_names
     others = ", ".join(name for name in names if name != names[position])
     best = "least" if function == "min" else "greatest"

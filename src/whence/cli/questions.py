@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ examples:
     "explain": """\
 examples:
   whence explain network.sql reachable             the plan of a view
+  whence explain network.sql reachable --openlineage prod   where its columns come from, as OpenLineage has it
   whence explain network.sql reachable --changes day.sql --analyze
                                                    and what the last statement of day.sql cost it
 """,
@@ -186,10 +188,19 @@ def add_explain(commands: Commands) -> None:
     add_target(explain)
     explain.add_argument("view", metavar="VIEW", help="a view or table of it")
     explain.add_argument("--analyze", action="store_true", help="tell, too, what the last commit cost")
+    explain.add_argument(
+        "--openlineage",
+        metavar="NAMESPACE",
+        help="write instead what its columns are made from, as OpenLineage events, one in a line",
+    )
     explain.set_defaults(command=explain_view)
 
 
 def explain_view(options: argparse.Namespace) -> None:
     with opened(options.target, options.changes) as db:
+        if options.openlineage is not None:
+            for event in db.lineage(options.view, options.openlineage):
+                sys.stdout.write(f"{json.dumps(event)}\n")
+            return
         text = db.explain(options.view, analyze=options.analyze)
     sys.stdout.write(f"{text}\n")

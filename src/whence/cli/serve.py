@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from whence.cli.run import Commands, FileError, add_command, working
 from whence.cli.targets import add_target, check_kept_here, opened
 from whence.errors import UnsupportedError
+from whence.logs import JsonLines
 
 if TYPE_CHECKING:
     from whence.database.database import Database
@@ -45,6 +47,7 @@ def add_serve(commands: Commands) -> None:
     )
     serve.add_argument("--allow-changes", action="store_true", help="let the page insert and delete rows")
     serve.add_argument("--engine", choices=("local", "spark"), help="what keeps the directory; local unless given")
+    serve.add_argument("--json-logs", action="store_true", help="tell of each commit on stderr, in JSON")
     serve.set_defaults(command=serve_database)
 
 
@@ -52,6 +55,8 @@ def serve_database(options: argparse.Namespace) -> None:
     from whence.web import serve
 
     target: Path = options.target
+    if options.json_logs:
+        _log_json()
     with _opened(options) as db:
         page = serve(
             db,
@@ -89,6 +94,14 @@ def _opened(options: argparse.Namespace) -> AbstractContextManager[Database]:
     check_kept_here(directory, hint=f"whence serve {directory} --engine spark")
     with working(f"reading {directory}"):
         return connect(directory) if options.allow_changes else FollowedDatabase(directory)
+
+
+def _log_json() -> None:
+    """In the place of the notes that people read."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
+    logging.getLogger("whence").setLevel(logging.INFO)
 
 
 def _port(text: str) -> int:

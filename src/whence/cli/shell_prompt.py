@@ -17,7 +17,7 @@ from prompt_toolkit.shortcuts import CompleteStyle
 
 from whence.cli.shell import DIRECTIVES, InputKind, is_complete, kind_of
 from whence.cli.shell_questions import QUESTIONS
-from whence.model.types import BY_NAME
+from whence.model.types import TYPES
 
 if TYPE_CHECKING:
     from prompt_toolkit.input import Input
@@ -31,7 +31,7 @@ KEYWORDS = (
     "EXISTS IN BETWEEN LIKE IS NULL DISTINCT UNION ALL EXCEPT INTERSECT WITH RECURSIVE CASE WHEN THEN ELSE END CAST "
     "CREATE TABLE VIEW MATERIALIZED DROP INSERT INTO VALUES UPDATE SET DELETE PRIMARY KEY "
     "COUNT SUM MIN MAX AVG".split(),
-    *BY_NAME,
+    *map(str, TYPES),
     "DECIMAL",
     "ARRAY",
 )

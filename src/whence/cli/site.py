@@ -21,6 +21,9 @@ examples:
   whence site serve state/ --token ...        answer other sites over HTTP
   whence site sync state/ http://base:8754 --token ...
   whence site sync state/ /media/stick        messages as files in a folder that others look into
+  whence site upload state/ /srv/landing --view seen     files for a cloud site on Spark
+  whence site cloud cloud /srv/landing --table 'sighting(who STRING NOT NULL, place STRING NOT NULL)' \\
+         --program views.sql --publish busy     merge them on Spark, and let sites follow its views
   whence site status state/
   whence site forget state/ drone             a site that will not come back
 """
@@ -42,11 +45,7 @@ def add_site(commands: Commands) -> None:
     init.set_defaults(command=init_site, usage_error=init.error)
     serve = parts.add_parser("serve", help="let other sites reach it over HTTP")
     serve.add_argument("directory", type=Path)
-    serve.add_argument("--host", default=HOST, help=f"the address to listen at; {HOST}, this machine, unless given")
-    serve.add_argument("--port", type=int, default=PORT, help=f"{PORT} unless given; 0 takes a free one")
-    serve.add_argument("--token", help="what requests have to bring; made and printed unless given")
-    serve.add_argument("--certificate", help="a file; with it and its key, what is sent is encrypted")
-    serve.add_argument("--key", help="the file with the key of the certificate")
+    _add_address(serve)
     serve.set_defaults(command=serve_site, usage_error=serve.error)
     sync = parts.add_parser("sync", help="bring it and another site up to date")
     sync.add_argument("directory", type=Path)
@@ -54,6 +53,22 @@ def add_site(commands: Commands) -> None:
     sync.add_argument("--token", help="of the site at that address")
     sync.add_argument("--certificate", help="a file to check its certificate by")
     sync.set_defaults(command=sync_site, usage_error=sync.error)
+    upload = parts.add_parser("upload", help="leave what is new as files for a cloud site on Spark")
+    upload.add_argument("directory", type=Path)
+    upload.add_argument("folder", help="where the cloud site looks")
+    upload.add_argument("--view", action="append", default=[], help="a view whose supports are left, too")
+    upload.set_defaults(command=upload_site, usage_error=upload.error)
+    cloud = parts.add_parser("cloud", help="merge on Spark what sites leave as files, and let them follow views of it")
+    cloud.add_argument("name", help="what other sites call it")
+    cloud.add_argument("folder", help="where sites leave files")
+    cloud.add_argument("--table", action="append", default=[], metavar="NAME(COLUMNS)", help="a table that sites share")
+    cloud.add_argument("--view", action="append", default=[], metavar="NAME(COLUMNS)", help="a view that they tell")
+    cloud.add_argument("--program", type=Path, help="a .sql file with views over these")
+    cloud.add_argument("--publish", action="append", default=[], metavar="VIEW", help="what sites may follow")
+    cloud.add_argument("--introduce", action="append", default=[], metavar="SITE", help="who may")
+    cloud.add_argument("--once", action="store_true", help="take what is there, tell how it stands, and end")
+    _add_address(cloud)
+    cloud.set_defaults(command=run_cloud, usage_error=cloud.error)
     status = parts.add_parser("status", help="tell what it shares, whom it met, what it keeps")
     status.add_argument("directory", type=Path)
     status.set_defaults(command=show_status, usage_error=status.error)
@@ -65,6 +80,14 @@ def add_site(commands: Commands) -> None:
     forget.add_argument("directory", type=Path)
     forget.add_argument("site")
     forget.set_defaults(command=forget_site, usage_error=forget.error)
+
+
+def _add_address(serve: argparse.ArgumentParser) -> None:
+    serve.add_argument("--host", default=HOST, help=f"the address to listen at; {HOST}, this machine, unless given")
+    serve.add_argument("--port", type=int, default=PORT, help=f"{PORT} unless given; 0 takes a free one")
+    serve.add_argument("--token", help="what requests have to bring; made and printed unless given")
+    serve.add_argument("--certificate", help="a file; with it and its key, what is sent is encrypted")
+    serve.add_argument("--key", help="the file with the key of the certificate")
 
 
 def init_site(options: argparse.Namespace) -> None:
@@ -84,23 +107,64 @@ def init_site(options: argparse.Namespace) -> None:
 
 
 def serve_site(options: argparse.Namespace) -> None:
+    with _opened(options) as site:
+        _serve(site, options)
+
+
+def _serve(site: Site, options: argparse.Namespace) -> None:
     from whence.web.site import ServedSite
 
+    served = ServedSite(
+        site,
+        host=options.host,
+        port=options.port,
+        token=options.token,
+        certificate=options.certificate,
+        key=options.key,
+    )
+    with served:
+        _say(f"{site.name} is at {served.url}")
+        if options.token is None:
+            _say(f"its token is {served.token}")
+        _say("Ctrl-C ends it.")
+        served.wait()
+
+
+def upload_site(options: argparse.Namespace) -> None:
+    from whence.replica.landing import upload
+
     with _opened(options) as site:
-        served = ServedSite(
-            site,
-            host=options.host,
-            port=options.port,
-            token=options.token,
-            certificate=options.certificate,
-            key=options.key,
-        )
-        with served:
-            _say(f"{site.name} is at {served.url}")
-            if options.token is None:
-                _say(f"its token is {served.token}")
-            _say("Ctrl-C ends it.")
-            served.wait()
+        _say(f"left {upload(site, options.folder, options.view):,} pieces in {options.folder}")
+
+
+def run_cloud(options: argparse.Namespace) -> None:
+    from whence.database.connect import connect
+
+    tables, views = ([_declared(text) for text in given] for given in (options.table, options.view))
+    with connect(engine="spark") as db:
+        # Not before it is known that there is a Spark.
+        from whence.replica.cloud import CloudSite
+        from whence.spark.database import SparkDatabase
+
+        assert isinstance(db, SparkDatabase)
+        cloud = CloudSite(options.name, db, options.folder)
+        for name, columns in tables:
+            cloud.share(name, columns)
+        for name, columns in views:
+            cloud.follow(name, columns)
+        if options.program is not None:
+            db.execute(options.program.read_bytes(), name=str(options.program))
+        cloud.take_available()
+        for view in options.publish:
+            cloud.publish(view)
+        cloud.site.introduce(*options.introduce)
+        _say(str(cloud.site.status()))
+        for name, _ in tables:
+            _say(f"  merged {name}: {db.df(name).count():,} rows")
+        if not options.once:
+            cloud.start()
+            _serve(cloud.site, options)
+        cloud.close()
 
 
 def sync_site(options: argparse.Namespace) -> None:
@@ -140,6 +204,13 @@ def _opened(options: argparse.Namespace) -> Site:
     from whence.replica.site import open_site
 
     return open_site(options.directory)
+
+
+def _declared(text: str) -> tuple[str, str]:
+    name, bracket, columns = text.rstrip().partition("(")
+    if not (name.strip() and bracket and columns.endswith(")")):
+        raise UnsupportedError(f"{text!r} is no relation with columns", hint="write 'NAME(COLUMN TYPE, ...)'")
+    return name.strip(), columns[:-1]
 
 
 def _followed(text: str) -> tuple[str, str, str | None]:

@@ -47,3 +47,9 @@ def inlined(function: _Function) -> _Function:
     """A function that becomes part of every kernel that calls it, and is nothing by itself."""
     compiled: _Function = nb.njit(forceinline=True, error_model="numpy", **_INNER)(function)
     return compiled
+
+
+def called(function: _Function) -> _Function:
+    """A function that kernels call: what is rare, and would make each of them longer to compile."""
+    compiled: _Function = nb.njit(error_model="numpy", **_INNER)(function)
+    return compiled

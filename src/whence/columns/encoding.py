@@ -31,10 +31,12 @@ from whence.model.types import (
     TIMESTAMP,
     DecimalType,
     IntegerType,
+    IntervalType,
     Type,
     Value,
 )
 from whence.model.types.decimals import CONTEXT, LONG_DIGITS
+from whence.model.types.intervals import DayTimeType, Months, YearMonthType
 from whence.model.types.times import EPOCH
 
 if TYPE_CHECKING:
@@ -54,6 +56,7 @@ OUTLIER = 2_000_000_000_000_000_000
 
 _EPOCH_DAY = EPOCH.toordinal()
 _MICROSECONDS = np.dtype("datetime64[us]")
+_LENGTHS = np.dtype("timedelta64[us]")
 _MICROSECOND = datetime.timedelta(microseconds=1)
 
 
@@ -119,6 +122,8 @@ class Encoding:
 
     def __init__(self, kind: Type) -> None:
         self.type = kind
+        # Whether a value could be the number that stands for NULL.
+        self._fills_64_bits = kind == BIGINT or isinstance(kind, DayTimeType)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and type(self) is type(other) and self.type == other.type
@@ -130,7 +135,7 @@ class Encoding:
         """What stands for one value in an array of integers. Raises NotInColumnsError, as `encode` does."""
         if value is None:
             return NULL
-        if value == NULL and self.type == BIGINT:
+        if value == NULL and self._fills_64_bits:
             raise NotInColumnsError(f"the number {NULL}, which stands for NULL")
         return int(value)
 
@@ -169,13 +174,13 @@ class Encoding:
         return numbers
 
     def _checked(self, values: Sequence[Any]) -> Sequence[Any]:
-        if self.type == BIGINT and NULL in values:
+        if self._fills_64_bits and NULL in values:
             raise NotInColumnsError(f"the number {NULL}, which stands for NULL")
         return values
 
     def _safe(self, numbers: Array, column: pa.Array | None = None) -> Array:
         """The numbers, with NULL where an Arrow column has one, after a look at whether NULL stands for itself."""
-        if self.type == BIGINT and len(numbers) and numbers.min() == NULL:
+        if self._fills_64_bits and len(numbers) and numbers.min() == NULL:
             raise NotInColumnsError(f"the number {NULL}, which stands for NULL")
         return numbers if column is None or not column.null_count else _nulled(numbers, column, NULL)
 
@@ -249,6 +254,34 @@ class TimestampEncoding(Encoding):
 
     def _decode(self, numbers: Array) -> Array:
         return numbers.astype(_MICROSECONDS)
+
+
+class MonthsEncoding(Encoding):
+    def from_arrow(self, column: pa.Array) -> Array:
+        return super().from_arrow(column.cast("int32"))
+
+    def decode(self, numbers: Array) -> list[Value]:
+        return [None if number == NULL else Months(number) for number in numbers.tolist()]
+
+    def _plain(self, numbers: Array) -> Array:
+        return np.where(numbers == NULL, 0, numbers).astype(np.int32)
+
+
+class DurationEncoding(Encoding):
+    """The microseconds of a timedelta."""
+
+    def number(self, value: Any) -> int:
+        return NULL if value is None else super().number(value // _MICROSECOND)
+
+    def encode(self, values: Sequence[Value]) -> Array:
+        lengths: Array = np.array(values, _LENGTHS)
+        return lengths.astype(INTEGER) if None in values else self._safe(lengths.astype(INTEGER))
+
+    def from_arrow(self, column: pa.Array) -> Array:
+        return super().from_arrow(column.cast("int64"))
+
+    def _decode(self, numbers: Array) -> Array:
+        return numbers.astype(_LENGTHS)
 
 
 class DecimalEncoding(Encoding):
@@ -425,6 +458,8 @@ class Encodings:
     def _made(self, kind: Type) -> Encoding:
         if isinstance(kind, IntegerType):
             return Encoding(kind)
+        if isinstance(kind, IntervalType):
+            return MonthsEncoding(kind) if isinstance(kind, YearMonthType) else DurationEncoding(kind)
         own = _OWN.get(kind)
         if own is not None:
             return own(kind)

@@ -26,7 +26,7 @@ from whence.functions.types import Typed, TypedTerm
 from whence.functions.widening import is_integer
 from whence.model.program import Signature
 from whence.model.terms import Call, Cast, Term, Variable, variables, walk
-from whence.model.types import BIGINT, BOOLEAN, DOUBLE, REAL, DecimalType, Type, Value
+from whence.model.types import BIGINT, BOOLEAN, DOUBLE, REAL, DecimalType, IntervalType, Type, Value
 
 __all__ = ["Batch", "VectorTerm", "compile_condition", "compile_vector"]
 
@@ -152,6 +152,8 @@ class _Compiler:
             return Part(kind, self._column(slot, node.typed.nullable), slots=frozenset((slot,)))
         operands: list[Part] = []
         run: Run | None = None
+        if any(isinstance(each.typed.type, IntervalType) for each in (node, *node.arguments)):
+            return self._row_by_row(node)
         match term:
             case Cast():
                 operands = [self.part(node.arguments[0])]

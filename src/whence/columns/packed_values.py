@@ -10,6 +10,7 @@ from typing import Any
 from whence.columns import NotInColumnsError
 from whence.model.types import Value
 
+_MICROSECOND = datetime.timedelta(microseconds=1)
 # What JSON has itself. Whole numbers may be of any length.
 _PLAIN = {type(None), bool, int, float, str}
 
@@ -33,6 +34,8 @@ def _packed(value: Value) -> Any:
             return ["timestamp", value.isoformat()]
         case datetime.date():
             return ["date", value.isoformat()]
+        case datetime.timedelta():
+            return ["duration", value // _MICROSECOND]
         case bytes():
             return ["binary", value.hex()]
     if type(value) is tuple:
@@ -49,6 +52,8 @@ def _unpacked(given: Sequence[Any]) -> Any:
             return datetime.datetime.fromisoformat(content)
         case "date":
             return datetime.date.fromisoformat(content)
+        case "duration":
+            return content * _MICROSECOND
         case "binary":
             return bytes.fromhex(content)
     return tuple(unpacked(content))

@@ -115,6 +115,20 @@ class ColumnTable(NumberedRows):
         self._resize(total + total // 4 + LEAST_ROOM)
         for at, term in enumerate(terms):
             self._rows[:total, at] = held[:, term] if isinstance(term, int) else term
+        return self._stage_first(weights)
+
+    def stage_different(self, words: Array, weights: Array) -> ColumnDelta:
+        """Begin a change in a table that was never used: rows that are different ones. Nothing is looked up here,
+        either.
+        """
+        total = words.shape[1]
+        self._resize(total + total // 4 + LEAST_ROOM)
+        self._rows[:total] = words.T
+        return self._stage_first(weights)
+
+    def _stage_first(self, weights: Array) -> ColumnDelta:
+        """The first rows are there."""
+        total = len(weights)
         self._size, self._staged = total, np.arange(total)
         self._pending[:total] = weights
         if self.is_set:

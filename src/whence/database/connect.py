@@ -46,6 +46,19 @@ def connect(
         raise UnsupportedError(f"derivations are not {derivations!r}", hint='they are "counted" or "kept"')
     database = _connected(target, engine, maintenance, max_rounds, keep_versions)
     database.keep_derivations(derivations == "kept")
+
+    def open_beside(peer: str) -> Database:
+        beside = f"{_path(target)}/peers/{peer}" if isinstance(target, str | os.PathLike) else target
+        return connect(
+            beside,
+            engine=engine,
+            maintenance=maintenance,
+            max_rounds=max_rounds,
+            keep_versions=keep_versions,
+            derivations=derivations,
+        )
+
+    database.open_beside = open_beside
     return database
 
 

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from whence.adapt.preview import Preview
-    from whence.adapt.redefine import DefinitionChange
+    from whence.adapt.redefine import DefinitionChange, OpenSession
+    from whence.database.peer import Peer
     from whence.explain.explain import Explanation
     from whence.lang.sql.parameters import Parameters
     from whence.rewriting.search import SearchLimits
@@ -51,6 +52,9 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
         self._lock = threading.RLock()
         self._closed = False
         self._in_change = False
+        # How the database of a peer is opened, by the name of the peer; and those that are.
+        self.open_beside: Callable[[str], Database] | None = None
+        self._peers: dict[str, Peer] = {}
 
     def execute(
         self,
@@ -118,6 +122,34 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             change.add_mappings(text, name=name)
         assert change.commit is not None
         return change.commit
+
+    def peer(self, name: str) -> Peer:
+        """Who has the relations that mappings group under this name: `peer GeneOrg { gene }`.
+
+        A peer edits its tables at its own place, lets others see that by `publish`, and sees what others published
+        by `exchange`.
+        """
+        from whence.adapt.peer_members import check_peer
+
+        with self._reading() as session:
+            check_peer(session, name)
+            found = self._peers.get(name)
+            if found is None or found.database.closed:
+                if self.open_beside is None:
+                    raise UnsupportedError("this database is only read, and peers change theirs")
+                own = self.open_beside(name)
+                try:
+                    found = self._peers[name] = own.joined(name, self, self._reading)
+                except BaseException:
+                    own.close()
+                    raise
+            return found
+
+    def joined(self, name: str, shared: Database, reading: OpenSession) -> Peer:
+        """This database as that of a peer of another one, whose session is opened for `reading`."""
+        from whence.database.peer import Peer, PeerSessions
+
+        return Peer(name, shared, self, PeerSessions(reading, self._reading, self._changing, self._commit))
 
     def redefine(self, *, search: SearchLimits | None = None) -> DefinitionChange:
         """Definitions and rows that change in one step: `with db.redefine() as change: change.execute(...)`.
@@ -264,6 +296,19 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             session.counts(name)
             return explain(name, definitions.analysis, definitions.functions, session.engine, analyze=analyze)
 
+    def lineage(self, view: str, namespace: str = "whence") -> list[dict[str, Any]]:
+        """What a view is made from, column by column: an OpenLineage event for it, after those of the views below it.
+
+        Datasets and jobs are called by the names of relations, in this namespace.
+        """
+        from whence.explain.lineage import Lineage
+
+        sizes = {each.relation.name: each.size or 0 for each in self.overview().relations}
+        with self._reading() as session:
+            relation = session.definitions.relation(view)
+            found = Lineage(session.definitions.analysis, namespace)
+            return [*found.events(relation.name, session.version, session.timestamp, sizes)]
+
     def catalog(self) -> Catalog:
         """The tables and views that there are, with their columns, and the registered functions."""
         with self._reading() as session:
@@ -296,6 +341,8 @@ class Database(TableChanges, ChangeQuestions, WhyQuestions, OverviewQuestions):
             try:
                 if not self._closed:
                     self._closed = True
+                    for peer in self._peers.values():
+                        peer.database.close()
                     self._session.close()
             finally:
                 self._lock.release()

@@ -17,6 +17,7 @@ from whence.explain.proofs.proof import Proof
 from whence.explain.proofs.prover import Steps, prove
 from whence.explain.proofs.reasons import Fact, ProofLimits, Watch
 from whence.explain.proofs.text import fact_text
+from whence.explain.proofs.user_rules import in_user_rules
 from whence.explain.provenance.cone import derived, explore
 from whence.explain.provenance.cut import cut_by_trying, smallest_cut
 from whence.explain.provenance.losses import candidates, for_cuts, tables_under
@@ -227,10 +228,10 @@ class WhyQuestions(ABC):
         session.counts(relation.name)
         kept = session.engine.capabilities.evidence
         if kept is None:
-            return Backwards(_recounted(session))
+            return Backwards(in_user_rules(_recounted(session)))
         known = self._backwards
         if known is None or known[0] is not session.definitions or known[1] is not session.engine:
-            known = self._backwards = (session.definitions, session.engine, Backwards(kept.evidence()))
+            known = self._backwards = (session.definitions, session.engine, Backwards(in_user_rules(kept.evidence())))
         return known[2]
 
     def _weighing_later(self, session: Session, backwards: Backwards, fact: Fact) -> Callable[[], Weighing]:

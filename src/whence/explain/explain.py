@@ -16,6 +16,7 @@ from whence.model.program import Functions
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation, duration_text, owner
 from whence.model.types import Row
+from whence.rewriting.magic_sets import magic_text
 
 
 class Explanation(str):
@@ -199,8 +200,9 @@ class ComponentExplanation:
 
 def selections(component: Component, relations: Mapping[str, Relation]) -> Iterator[str]:
     """Which of its rows a component keeps, if not all."""
-    found = (selected_text(relations[name], component.rules) for name in component.relations)
-    return (text for text in found if text is not None)
+    for name in component.relations:
+        texts = selected_text(relations[name], component.rules), magic_text(relations[name])
+        yield from (text for text in texts if text is not None)
 
 
 def rows(relation: Relation, counts: Mapping[Row, int]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from whence.analysis.components import Component
@@ -17,9 +17,9 @@ from whence.incremental.plan import Compute, Filter, Flip, Missing, Pattern, Pla
 from whence.incremental.planner import make_plan
 from whence.lang.datalog.write import term_text
 from whence.model.program import Functions
-from whence.model.rules import Atom, Comparison, Condition, Negation, Rule, literal_terms
+from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms
 from whence.model.schema import Relation
-from whence.model.terms import Term, Variable, variable_names
+from whence.model.terms import Term, Variable, Wildcard, variable_names
 from whence.planning.statistics import Statistics
 
 
@@ -152,7 +152,9 @@ def compiled_routes(
     # In the order of the text, and backwards last.
     for plan in sorted(range(len(triggers)), key=lambda at: (triggers[at] == layout.NOTHING, triggers[at])):
         number = int(compiled.rules.plans[plan, layout.PLAN_RULE])
-        found[number].append(reader.route(plan, component.rules[number]))
+        if compiled.lengths[number] or triggers[plan] != 0:
+            # Only rules without atoms begin from nothing, and nothing changes there.
+            found[number].append(reader.route(plan, component.rules[number], number))
     return found
 
 
@@ -162,21 +164,28 @@ class _Tables:
         self._rules = compiled.rules
         self._relations = relations
 
-    def route(self, plan: int, rule: Rule) -> Route:
+    def route(self, plan: int, rule: Rule, number: int) -> Route:
+        """A plan of the rule with this number."""
         atoms = [at for at, literal in enumerate(rule.body) if isinstance(literal, Atom)]
+        absences = [at for at, literal in enumerate(rule.body) if isinstance(literal, Negation)]
+        first_absence = int(self._rules.heads[number, layout.BODY_LENGTH]) - len(absences)
         names = literal_names(rule)
         trigger = int(self._rules.plans[plan, layout.PLAN_ATOM])
-        waiting = [literal for literal in rule.body if isinstance(literal, Comparison | Condition)]
+        waiting = {at: literal for at, literal in enumerate(rule.body) if at not in atoms}
         if trigger == layout.NOTHING:
             route = Route(f"to derive {rule.head.relation} again")
             bound = variable_names(rule.head.terms)
+        elif trigger >= first_absence:
+            literal = absences[trigger - first_absence]
+            route = Route(f"when the first {names[literal]} that fits comes, or the last one goes")
+            bound = variable_names(literal_terms(waiting.pop(literal)))
         else:
             route = Route(f"when {names[atoms[trigger]]} changes")
             bound = variable_names(literal_terms(rule.body[atoms[trigger]]))
-        self._keep(route, waiting, bound)
+        self._keep(route, waiting, bound, names)
         first = int(self._rules.plans[plan, layout.PLAN_STEP])
         for step in range(first, first + int(self._rules.plans[plan, layout.PLAN_STEPS])):
-            if self._rules.steps[step, layout.STEP_FUNCTION] != layout.NOTHING:
+            if self._rules.steps[step, layout.STEP_FUNCTION] != layout.NOTHING or not atoms:
                 continue
             literal = atoms[int(self._rules.steps[step, layout.STEP_ATOM])]
             atom = rule.body[literal]
@@ -185,7 +194,7 @@ class _Tables:
             keys = {position: term_text(atom.terms[position]) for position in positions}
             route.look_up(names[literal], self._relations[atom.relation], keys)
             bound |= variable_names(atom.terms)
-            self._keep(route, waiting, bound)
+            self._keep(route, waiting, bound, names)
         return route
 
     def _positions(self, index: int, relation: str) -> list[int]:
@@ -194,9 +203,16 @@ class _Tables:
         columns = self._rules.indexes[index, layout.INDEX_COLUMNS : layout.INDEX_COLUMNS + width]
         return [self._compiled.positions[relation][int(column)] for column in columns]
 
-    def _keep(self, route: Route, waiting: list[Comparison | Condition], bound: set[str]) -> None:
-        """Conditions are tested as soon as their variables have values."""
-        for literal in list(waiting):
-            if variable_names(literal_terms(literal)) <= bound:
-                route.steps.append(f"keep if {term_text(condition_term(literal), 0)}")
-                waiting.remove(literal)
+    def _keep(self, route: Route, waiting: dict[int, Literal], bound: set[str], names: Sequence[str]) -> None:
+        """Conditions are tested as soon as their variables have values, and after them absences."""
+        ready = [at for at, literal in waiting.items() if variable_names(literal_terms(literal)) <= bound]
+        for at in sorted(ready, key=lambda at: isinstance(waiting[at], Negation)):
+            literal = waiting.pop(at)
+            match literal:
+                case Negation(atom=Atom(relation=relation, terms=terms)):
+                    named = zip(self._relations[relation].columns, terms, strict=True)
+                    asked = {column.name: term_text(term) for column, term in named if not isinstance(term, Wildcard)}
+                    key = f" with {equalities(tuple(asked), tuple(asked.values()))}" if asked else ""
+                    route.steps.append(f"keep if {names[at]} has none{key}")
+                case Comparison() | Condition():
+                    route.steps.append(f"keep if {term_text(condition_term(literal), 0)}")

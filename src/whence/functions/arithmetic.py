@@ -11,6 +11,16 @@ from typing import Any
 from whence.errors import EvaluationError
 from whence.functions import implicit
 from whence.functions.dates import shift_days
+from whence.functions.intervals import (
+    added,
+    divided,
+    is_interval,
+    is_of_intervals,
+    multiplied,
+    resolve_product,
+    resolve_quotient,
+    resolve_sum,
+)
 from whence.functions.mathematics import finite, infix, misfit
 from whence.functions.resolve import NUMBER, Builtin, Resolved, Resolver, accept, cast_hint, check_arity, mismatch
 from whence.functions.widening import adjusted, as_decimal, common_type, is_exact, is_floating, is_integer, is_number
@@ -92,6 +102,8 @@ def _number_hint(call: Call, types: tuple[Type, ...]) -> str | None:
 def _resolve_sum(call: Call, types: tuple[Type, ...]) -> Resolved:
     """A sum or a difference, also of a date and days, or a sign before a number."""
     check_arity(call, 1, 2)
+    if is_of_intervals(call, types):
+        return resolve_sum(call, types)
     if len(types) == 1:
         kind = accept(call, 0, NUMBER, types[0])
         return Resolved(kind, (kind,))
@@ -100,15 +112,14 @@ def _resolve_sum(call: Call, types: tuple[Type, ...]) -> Resolved:
         return Resolved(DATE, (DATE, INT))
     if call.function == "+" and right == DATE and is_integer(left):
         return Resolved(DATE, (INT, DATE))
-    if call.function == "-" and left.is_time and right.is_time:
-        # In Spark it is an INTERVAL, which no column holds here.
-        raise mismatch(call, types, hint="datediff(end, start) counts the days between them")
     return _numbers(call, types, _sum_type)
 
 
 def resolve_pair(rule: DecimalRule) -> Resolver:
     def resolve(call: Call, types: tuple[Type, ...]) -> Resolved:
         check_arity(call, 2, 2)
+        if call.function == "*" and any(map(is_interval, types)):
+            return resolve_product(call, types)
         return _numbers(call, types, rule)
 
     return resolve
@@ -116,6 +127,8 @@ def resolve_pair(rule: DecimalRule) -> Resolver:
 
 def _resolve_divide(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
+    if any(map(is_interval, types)):
+        return resolve_product(call, types)
     if all(is_integer(kind) or kind == NULL for kind in types):
         # An INT divides as exactly as the DOUBLE it would become, and errors show it as it was written.
         return Resolved(DOUBLE, tuple(INT if kind == INT else DOUBLE for kind in types))
@@ -133,6 +146,8 @@ def _resolve_quotient(call: Call, types: tuple[Type, ...]) -> Resolved:
 
 def _resolve_div(call: Call, types: tuple[Type, ...]) -> Resolved:
     check_arity(call, 2, 2)
+    if any(map(is_interval, types)):
+        return resolve_quotient(call, types)
     if not all(is_exact(kind) or kind == NULL for kind in types):
         raise mismatch(call, types, hint="div takes whole numbers and DECIMALs; floor(a / b) works on DOUBLE")
     return Resolved(BIGINT, types)
@@ -178,7 +193,13 @@ def _checked(
     return on_integers
 
 
+def _works_on_intervals(resolved: Resolved) -> bool:
+    return is_interval(resolved.result) or any(map(is_interval, resolved.arguments))
+
+
 def _add(resolved: Resolved) -> Callable[..., Any]:
+    if _works_on_intervals(resolved):
+        return added(resolved, 1)
     if len(resolved.arguments) == 1:
         return lambda a: a
     if resolved.result == DATE:
@@ -189,6 +210,8 @@ def _add(resolved: Resolved) -> Callable[..., Any]:
 
 
 def _subtract(resolved: Resolved) -> Callable[..., Any]:
+    if _works_on_intervals(resolved):
+        return added(resolved, -1)
     if len(resolved.arguments) == 1:
         return _negate(resolved.result)
     if resolved.result == DATE:
@@ -213,10 +236,14 @@ def _negate(kind: Type) -> Callable[..., Any]:
 
 
 def _multiply(resolved: Resolved) -> Callable[..., Any]:
+    if is_interval(resolved.result):
+        return multiplied(resolved)
     return _checked("*", resolved.result, operator.mul, CONTEXT.multiply)
 
 
 def _divide(resolved: Resolved) -> Callable[..., Any]:
+    if is_interval(resolved.result):
+        return divided(resolved)
     return refusing_zero("/", _checked("/", resolved.result, operator.truediv, CONTEXT.divide))
 
 
@@ -246,6 +273,10 @@ def truncated_remainder(a: int, b: int) -> int:
 
 
 def _div(resolved: Resolved) -> Callable[..., Any]:
+    if is_interval(resolved.arguments[0]):
+        units = resolved.arguments[0].ordinal
+        quotient = refusing_zero("div", _checked("div", BIGINT, _whole_quotient, CONTEXT.divide_int))
+        return lambda a, b: quotient(units(a), units(b))
     if any(isinstance(kind, DecimalType) for kind in resolved.arguments):
         whole: Callable[[Any, Any], int] = _whole_quotient_of_decimals
     else:

@@ -407,6 +407,7 @@ ARRAYS = (
     Builtin("array", _resolve_array, plain(_array), strict=False, nullable=never),
     Builtin("array_contains", _resolve_contains, plain(_array_contains), nullable=always),
     Builtin("size", takes(_COLLECTION, returns=INT), plain(len)),
+    Builtin("array_size", takes(ARRAY, returns=INT), plain(len)),
     Builtin("element_at", _or_key(_PLACE), _or_value(_element_at), nullable=always),
     Builtin("try_element_at", _or_key(_PLACE), _or_value(_try_element_at), nullable=always),
     Builtin("get", takes(ARRAY, COUNT, returns=element_type), plain(_get), nullable=always),

@@ -15,8 +15,10 @@ from whence.functions.digests import DIGESTS
 from whence.functions.elementary import ELEMENTARY
 from whence.functions.encodings import ENCODINGS
 from whence.functions.epochs import EPOCHS
+from whence.functions.intervals import INTERVALS, with_parts
 from whence.functions.json_texts import JSON_TEXTS
 from whence.functions.json_values import JSON_VALUES
+from whence.functions.lambdas import LAMBDAS
 from whence.functions.maps import MAPS
 from whence.functions.mathematics import MATHEMATICS
 from whence.functions.number_formats import NUMBER_FORMATS
@@ -35,9 +37,11 @@ from whence.functions.vectors import VECTORS
 _FAMILIES = (
     *(ARITHMETIC, ARRAYS, BITS, COMPARISON, CONDITIONAL, DATES, DIGESTS, ELEMENTARY, ENCODINGS, EPOCHS, LOGIC),
     *(MAPS, MATHEMATICS, PATTERNS, RECORDS, REGULAR_EXPRESSIONS, STATISTICS, STRINGS, STRUCTS, TEXT_EDITS, TRIES),
-    *(JSON_TEXTS, JSON_VALUES, NUMBER_FORMATS, URLS, VECTORS),
+    *(INTERVALS, JSON_TEXTS, JSON_VALUES, LAMBDAS, NUMBER_FORMATS, URLS, VECTORS),
 )
 
-BUILTINS: Mapping[str, Builtin] = MappingProxyType({each.name: each for family in _FAMILIES for each in family})
+BUILTINS: Mapping[str, Builtin] = MappingProxyType(
+    {each.name: with_parts(each) for family in _FAMILIES for each in family}
+)
 
 __all__ = ["BUILTINS", "Builtin"]

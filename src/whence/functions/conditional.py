@@ -6,11 +6,12 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from whence.errors import ArityError, TypeMismatchError
+from whence.errors import ArityError, EvaluationError, TypeMismatchError
 from whence.functions.comparison import check_arrays, comparable
 from whence.functions.resolve import (
     ANYTHING,
     APPROXIMATE,
+    INTEGER,
     NUMBER,
     TRUTH,
     Builtin,
@@ -96,7 +97,30 @@ def _resolve_nanvl(call: Call, types: tuple[Type, ...]) -> Resolved:
     return takes(APPROXIMATE, APPROXIMATE, returns=DOUBLE)(call, types)
 
 
+def _only_value(value: Operand, count: Operand) -> Evaluator:
+    """The least value of a subquery that has so many rows."""
+
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        rows = count.evaluate(environment)
+        if isinstance(rows, int) and rows > 1:
+            raise EvaluationError(
+                f"a subquery that is used as a value has {rows} rows",
+                hint="aggregate it (min, max, ...), or fix every column of a key with =",
+            )
+        return value.evaluate(environment)
+
+    return evaluate
+
+
 LOGIC = (
+    Builtin(
+        "only_value",
+        takes(ANYTHING, INTEGER, returns=lambda kinds: kinds[0]),
+        plain(_only_value),
+        strict=False,
+        nullable=lambda nullable: nullable[0],
+        fails=True,
+    ),
     Builtin("and", _resolve_chain, plain(_decided_by(False)), strict=False),
     Builtin("or", _resolve_chain, plain(_decided_by(True)), strict=False),
     Builtin("not", takes(TRUTH, returns=BOOLEAN), plain(operator.not_)),

@@ -19,7 +19,7 @@ from whence.functions.skolem import skolem_value
 from whence.functions.types import Typed, TypedTerm, annotate
 from whence.model.program import Signature
 from whence.model.span import Span
-from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable
+from whence.model.terms import Call, Cast, Constant, Lambda, Skolem, Term, Variable
 from whence.model.types import NULL, MisfitError, Type, Value
 from whence.model.types.base import castable, converter, unchanged
 
@@ -77,6 +77,9 @@ def _compile(
             return Operand(itemgetter(key), variable=key)
         case Constant():
             return _constant(term.value)
+        case Lambda():
+            # The function that takes it has compiled it: see lambdas.py.
+            return _constant(None)
     operands = [_compile(argument, signatures, implementations, places) for argument in node.arguments]
     match term:
         case Cast():
@@ -101,11 +104,22 @@ def _builtin_call(term: Call, resolved: Resolved, arguments: tuple[TypedTerm, ..
     ]
     function = builtin.python(resolved)
     if not builtin.strict:
-        return Operand(function(*widened))
+        evaluate = function(*widened)
+        return Operand(_placing(evaluate, term.span) if builtin.fails else evaluate)
     simple = all(operand.constant or operand.variable for operand in widened)
     if builtin.last_first and len(widened) == 2 and not simple:
         return _strict(lambda second, first: function(first, second), widened[::-1], term.span)
     return _strict(function, widened, term.span)
+
+
+def _placing(operand: Evaluator, span: Span | None) -> Evaluator:
+    def evaluate(environment: Mapping[str, Value]) -> Value:
+        try:
+            return operand(environment)
+        except EvaluationError as error:
+            raise _placed(error, span) from None
+
+    return evaluate
 
 
 def _constant(value: Value) -> Operand:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from whence.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, STRING, DecimalType, IntegerType, Type
+from whence.model.types import BIGINT, BINARY, BOOLEAN, DOUBLE, STRING, DecimalType, IntegerType, IntervalType, Type
 from whence.model.types.numbers import FloatingType
 
 _NUMBERS = (IntegerType, DecimalType, FloatingType)
@@ -33,7 +33,7 @@ def are_on() -> bool:
 
 def promoted(other: Type) -> Type | None:
     """The type in which a STRING meets a value of another type; None where it does not."""
-    if other.inner:
+    if other.inner or isinstance(other, IntervalType):
         return None
     if isinstance(other, IntegerType):
         return BIGINT

@@ -24,6 +24,7 @@ from whence.model.types import (
     ArrayType,
     DecimalType,
     IntegerType,
+    IntervalType,
     MapType,
     StructType,
     Type,
@@ -71,7 +72,8 @@ def _written(value: Any, kind: Type) -> str:
         return f'"{value.isoformat(timespec="milliseconds")}"'
     if kind == BINARY:
         return f'"{base64.b64encode(value).decode()}"'
-    return json_quoted(kind.to_text(value)) if kind in (STRING, DATE) else kind.to_text(value)
+    is_text = kind in (STRING, DATE) or isinstance(kind, IntervalType)
+    return json_quoted(kind.to_text(value)) if is_text else kind.to_text(value)
 
 
 def _resolve_from_json(call: Call, types: tuple[Type, ...]) -> Resolved:

@@ -22,6 +22,7 @@ from whence.functions.resolve import (
     takes,
 )
 from whence.functions.widening import common_type
+from whence.model.span import Span
 from whence.model.terms import Call
 from whence.model.types import BOOLEAN, NULL, STRING, ArrayType, MapType, StructType, Type
 from whence.model.types.maps import Pairs, unique_keys
@@ -37,9 +38,13 @@ _PAIRS = Parameter(
 )
 
 
+def check_key(kind: Type, span: Span | None) -> None:
+    if not kind.is_comparable:
+        raise TypeMismatchError(f"{kind} cannot be the key of a map: it has a map in it", span=span)
+
+
 def _of(call: Call, key: Type, value: Type) -> MapType:
-    if not key.is_comparable:
-        raise TypeMismatchError(f"{key} cannot be the key of a map: it has a map in it", span=call.span)
+    check_key(key, call.span)
     return MapType(key, value)
 
 
@@ -145,7 +150,7 @@ def _part(place: int) -> Callable[[Resolved], Callable[..., Any]]:
 
 
 MAPS = (
-    Builtin("map", _resolve_map, plain(_map), strict=False, nullable=never),
+    Builtin("map", _resolve_map, plain(_map), strict=False, nullable=never, fails=True),
     Builtin("map_from_arrays", _resolve_from_arrays, plain(_from_arrays)),
     Builtin("map_from_entries", _resolve_from_entries, plain(_from_entries), nullable=always),
     Builtin("map_keys", takes(MAP, returns=_keys), _part(0)),

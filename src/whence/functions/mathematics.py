@@ -13,6 +13,7 @@ from whence.functions.resolve import (
     COUNT,
     NUMBER,
     Builtin,
+    Parameter,
     Resolved,
     accept,
     always,
@@ -23,7 +24,7 @@ from whence.functions.resolve import (
 )
 from whence.functions.widening import as_decimal, is_floating, is_integer
 from whence.model.terms import Call
-from whence.model.types import BIGINT, DOUBLE, INT, REAL, DecimalType, IntegerType, Type, Value
+from whence.model.types import BIGINT, DOUBLE, INT, REAL, DecimalType, IntegerType, IntervalType, Type, Value
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, exact_decimal, rescale
 
 
@@ -52,7 +53,16 @@ def infix(left: object, operator: str, right: object) -> str:
 _NOTHING_LEFT = -400
 
 
+# What abs() and sign() take.
+_AMOUNT = Parameter(
+    "a number", lambda given: given if isinstance(given, IntervalType) else NUMBER.accept(given), NUMBER.cast
+)
+
+
 def _abs(resolved: Resolved) -> Callable[..., Any]:
+    kind = resolved.result
+    if isinstance(kind, IntervalType):
+        return lambda value: kind.of_units(abs(kind.units(value)))
     if isinstance(resolved.result, DecimalType):
         # The built-in abs() rounds to 28 digits.
         return decimal.Decimal.copy_abs
@@ -175,6 +185,11 @@ def _whole(name: str, function: Callable[[Any], int]) -> Builtin:
     return Builtin(name, takes(NUMBER, returns=_whole_type), python)
 
 
+def _sign_of(resolved: Resolved) -> Callable[..., Any]:
+    kind = resolved.arguments[0]
+    return (lambda value: _sign(kind.units(value))) if isinstance(kind, IntervalType) else _sign
+
+
 def _sign(value: Any) -> float:
     return float((value > 0) - (value < 0))
 
@@ -231,7 +246,7 @@ def _written(name: str, values: tuple[float, ...]) -> str:
 
 
 MATHEMATICS = (
-    Builtin("abs", takes(NUMBER, returns=lambda arguments: arguments[0]), _abs),
+    Builtin("abs", takes(_AMOUNT, returns=lambda arguments: arguments[0]), _abs),
     Builtin("round", _resolve_round, _rounding("round", decimal.ROUND_HALF_UP)),
     Builtin("bround", _resolve_round, _rounding("bround", decimal.ROUND_HALF_EVEN)),
     Builtin("truncate", _resolve_round, _rounding("truncate", decimal.ROUND_DOWN)),
@@ -239,7 +254,7 @@ MATHEMATICS = (
     Builtin("ceil_digits", _resolve_whole_digits, _rounding("ceil", decimal.ROUND_CEILING)),
     _whole("floor", math.floor),
     _whole("ceil", math.ceil),
-    Builtin("sign", takes(NUMBER, returns=DOUBLE), plain(_sign)),
+    Builtin("sign", takes(_AMOUNT, returns=DOUBLE), _sign_of),
     Builtin("ln", takes(APPROXIMATE, returns=DOUBLE), plain(_natural_logarithm), nullable=always),
     on_doubles("sqrt", math.sqrt),
     on_doubles("exp", math.exp),

@@ -46,7 +46,7 @@ class Builtin:
     implementation takes the other values and gives the result. Any other function decides itself which arguments to
     evaluate: its implementation takes Operands and gives an Evaluator. `nullable` says whether the result can be
     NULL, from whether each argument can. Arguments are evaluated up to the first NULL, the last one first if
-    `last_first` says so: nothing that comes after it can fail.
+    `last_first` says so: nothing that comes after it can fail. What is not strict and yet fails by itself says so.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Builtin:
     strict: bool = True
     nullable: Callable[[Sequence[bool]], bool] = any
     last_first: bool = False
+    fails: bool = False
 
 
 def plain(function: Callable[..., Any]) -> Callable[[Resolved], Callable[..., Any]]:

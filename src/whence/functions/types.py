@@ -9,6 +9,7 @@ from whence.errors import TypeMismatchError, UnknownNameError, UnsafeRuleError, 
 from whence.functions.aggregates import aggregate_type
 from whence.functions.builtin import BUILTINS
 from whence.functions.conditional import CASE
+from whence.functions.lambdas import LAMBDA
 from whence.functions.resolve import Resolved, title
 from whence.functions.widening import common_type, fits
 from whence.functions.windows import window_type
@@ -18,6 +19,7 @@ from whence.model.terms import (
     Call,
     Cast,
     Constant,
+    Lambda,
     Skolem,
     Term,
     Unnest,
@@ -146,6 +148,8 @@ def _typed(term: Term, given: list[Typed], types: Mapping[str, Typed], signature
             return _cast(term, given[0])
         case Skolem():
             return Typed(STRING, False)
+        case Lambda():
+            return Typed(LAMBDA, False)
         case Aggregate():
             argument = given[0].type if given else None
             return Typed(aggregate_type(term.function, argument, term.span), term.function != "count")

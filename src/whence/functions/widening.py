@@ -23,6 +23,7 @@ from whence.model.types import (
     Type,
 )
 from whence.model.types.decimals import MAX_PRECISION
+from whence.model.types.intervals import IntervalType
 
 # Spark gives up fraction digits of a product or quotient that is too wide, but never below these.
 MIN_ADJUSTED_SCALE = 6
@@ -98,6 +99,8 @@ def fits(source: Type, target: Type) -> bool:
     if isinstance(target, DecimalType) and is_exact(source):
         given = as_decimal(source)
         return given.scale <= target.scale and given.precision - given.scale <= target.precision - target.scale
+    if isinstance(target, IntervalType) and isinstance(source, IntervalType):
+        return source.family == target.family and source.step >= target.step
     return target in _chain(source)
 
 
@@ -135,6 +138,8 @@ def _wider(left: Type | None, right: Type) -> Type | None:
         return left.with_inner(kinds) if len(kinds) == len(found) else None
     if is_number(left) and is_number(right):
         return _wider_number(left, right)
+    if isinstance(left, IntervalType) and isinstance(right, IntervalType) and left.family == right.family:
+        return left.with_range(right)
     return _longer(left, right)
 
 

@@ -341,6 +341,10 @@ class LazyStore(Store):
     def contents(self) -> Mapping[Row, int]:
         return self._counts if self._waiting is None else _summed(self._waiting)
 
+    def as_change(self) -> CountedDelta | None:
+        """All rows as one change that has come, if that is how they are kept."""
+        return self._waiting[0] if self._waiting is not None and len(self._waiting) == 1 else None
+
     @property
     def size(self) -> int:
         if self._waiting is None:

@@ -23,7 +23,7 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Directive(Located):
-    """`.input link(filename="links.csv")` or `.output reachable`."""
+    """`.input link(filename="links.csv")`, `.output reachable`, or that a relation is marked `magic`."""
 
     kind: str
     relation: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from whence.model.span import Located
@@ -120,13 +120,27 @@ class Unnest(Located):
     outer: bool = False
 
 
-Term: TypeAlias = Variable | Wildcard | Constant | Call | Cast | Skolem | Aggregate | Window | Unnest
+@dataclass(frozen=True, slots=True)
+class Lambda(Located):
+    """`x -> x + y` as an argument of a call. Its body has no variables but `parameters` and `captured`; the values of
+    those are the last arguments of the call, so that it is a term without children: see lambdas.py.
+
+    In a rule parameters go by their places, and `names` says how they are written.
+    """
+
+    parameters: tuple[str, ...]
+    captured: tuple[str, ...]
+    body: Term
+    names: tuple[str, ...] = field(default=(), compare=False)
+
+
+Term: TypeAlias = Variable | Wildcard | Constant | Call | Cast | Skolem | Aggregate | Window | Unnest | Lambda
 
 AGGREGATES = ("count", "sum", "avg", "min", "max", "collect_list")
 
 
 def children(term: Term) -> tuple[Term, ...]:
-    if isinstance(term, Variable | Constant | Wildcard):
+    if isinstance(term, Variable | Constant | Wildcard | Lambda):
         return ()
     match term:
         case Call() | Skolem():

@@ -7,10 +7,13 @@ projections and unions (Algorithms 4 and 5) are the engine's: see `proof_views`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import compress, repeat
 from typing import Any, TypeAlias
 
 from whence.algebra.causal import deleted, inserted, is_present
+from whence.model.collector import collector_paused
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import CountedDelta, Delta
@@ -25,7 +28,12 @@ TableDeltas: TypeAlias = dict[str, dict[Row, int]]
 Counts: TypeAlias = Callable[[str], Mapping[Row, int]]
 # Changes that take others back, and wait: some 100 MB. What only came would take more once it is taken in.
 MOST_CHURN = 500_000
-ReadProof: TypeAlias = Callable[[Row, int], tuple[Derivation, Told]]
+# What `proof_views` makes of rows of a hidden view.
+ReadProofs: TypeAlias = Callable[[Sequence[Row], int], tuple[str, dict[Derivation, Told]]]
+
+
+# Without the checks of arguments, which take as long again.
+_new_length: Callable[[tuple[str, str, int, int, str, None]], Length] = partial(tuple.__new__, Length)
 
 
 class Augmented:
@@ -35,7 +43,7 @@ class Augmented:
         self.site = site
         self.presence = Presence()
         # Changes of rows that have not been taken in: ids are only worked out when somebody asks.
-        self._pending: list[tuple[str, list[tuple[Row, int]]]] = []
+        self._pending: list[tuple[str, list[Row], list[int]]] = []
         self._churn = 0
         self._knowledge = Knowledge()
         self._seen: Vectors = {}
@@ -49,7 +57,7 @@ class Augmented:
         # Relations whose rows this site tells: tables of its own, aggregates.
         self.owned: dict[str, RowText] = {}
         # Hidden views.
-        self.proofs: dict[str, ReadProof] = {}
+        self.proofs: dict[str, ReadProofs] = {}
         # Tables that follow others: by the space of what they follow.
         self.followed: dict[str, list[tuple[str, RowText]]] = {}
         # Rows of these tables by the id that they have here.
@@ -85,41 +93,48 @@ class Augmented:
         can_wait = not is_merge and not self.followed and not self.keyed and self.owned.keys().isdisjoint(deltas)
         for name, delta in deltas.items():
             if name in self.shared and not is_merge:
-                self._wait(name, list(_changes(delta)))
+                self._wait(name, delta)
             elif name in self.owned:
                 self._take_pending()
                 now = counts(name)
-                rows = ((row, now.get(row, 0) > 0) for row in delta)
-                self._update(self.owned[name], rows)
+                rows = list(delta)
+                self._update(self.owned[name], rows, [now.get(row, 0) > 0 for row in rows])
             elif name in self.proofs:
-                self._wait(name, list(_changes(delta)))
+                self._wait(name, delta)
         if not can_wait or self._churn > MOST_CHURN:
             self._take_pending()
 
-    def _wait(self, name: str, changes: list[tuple[Row, int]]) -> None:
-        self._pending.append((name, changes))
-        self._churn += sum([change < 0 for _, change in changes])
+    def _wait(self, name: str, delta: Delta) -> None:
+        rows, changes = _changes(delta)
+        self._pending.append((name, rows, changes))
+        self._churn += sum([change < 0 for change in changes])
 
     def _take_pending(self) -> None:
         """Take in what commits changed, in their order. It is the same whenever that happens."""
         if self._pending:
             pending, self._pending, self._churn = self._pending, [], 0
-            for name, changes in pending:
-                if name in self.proofs:
-                    self.tell(name, (row for row, change in changes if change > 0), again=True)
-                else:
-                    self._update(self.shared[name], ((row, change > 0) for row, change in changes))
+            with collector_paused():
+                for name, rows, changes in pending:
+                    is_there = [change > 0 for change in changes]
+                    if name in self.proofs:
+                        self.tell(name, compress(rows, is_there), again=True)
+                    else:
+                        self._update(self.shared[name], rows, is_there)
 
     def tell(self, proofs: str, rows: Iterable[Row], *, again: bool) -> None:
         """Rows of a hidden view are derivations. Those that are known are told once more if they hold `again`."""
         self._take_pending()
-        read, knowledge, has_presence = self.proofs[proofs], self._knowledge, bool(self.followed)
-        for row in rows:
-            derivation, told = read(row, knowledge.number)
-            if again or derivation not in knowledge.told:
-                is_new = knowledge.learn_derivation(derivation, told)
-                if is_new and has_presence:
-                    self.presence.add(derivation)
+        knowledge, known = self._knowledge, self._knowledge.told
+        space, found = self.proofs[proofs](list(rows), knowledge.number)
+        if not known.keys().isdisjoint(found):
+            if again:
+                for derivation in found.keys() & known.keys():
+                    knowledge.learn_derivation(derivation, found[derivation])
+            found = {derivation: told for derivation, told in found.items() if derivation not in known}
+        knowledge.learn_derivations(found, space)
+        if self.followed:
+            for derivation in found:
+                self.presence.add(derivation)
 
     def adopt(self, name: str, rows: Iterable[Row]) -> bool:
         """All rows of a shared or owned relation are these: whether that is new here."""
@@ -127,14 +142,15 @@ class Augmented:
         there = {text.text(row): row for row in rows}
         lengths = self.knowledge.lengths.values()
         known = {each.text for each in lengths if each.space == text.space and each.is_present}
-        changes = [(row, True) for cells, row in there.items() if cells not in known]
-        changes += [(text.row(cells), False) for cells in known if cells not in there]
-        self._update(text, changes)
-        return bool(changes)
+        came = [row for cells, row in there.items() if cells not in known]
+        went = [text.row(cells) for cells in known if cells not in there]
+        self._update(text, [*came, *went], [True] * len(came) + [False] * len(went))
+        return bool(came or went)
 
     def update(self, table: str, rows: Iterable[tuple[Row, bool]]) -> None:
         """Rows of a shared table come and go by a change of this site."""
-        self._update(self.shared[table], rows)
+        changes = list(rows)
+        self._update(self.shared[table], [row for row, _ in changes], [is_there for _, is_there in changes])
 
     def share(self, relation: Relation) -> None:
         """A table is shared, of which some rows may be known already."""
@@ -147,38 +163,49 @@ class Augmented:
                 if length.space == name and length.is_present:
                     keyed.turn(node, text.row(length.text), is_there=True)
 
-    def _update(self, text: RowText, rows: Iterable[tuple[Row, bool]]) -> None:
+    def _update(self, text: RowText, rows: Sequence[Row], is_there: Sequence[bool]) -> None:
         """Rows of this site's own come and go: Algorithms 1 and 2."""
         keyed = self.keyed.get(text.space)
         if keyed is not None:
-            rows = list(rows)
-            before = {keyed.key(row): self._holder(keyed, row) for row, is_there in rows if is_there}
-            for row, is_there in sorted(rows, key=lambda each: each[1]):
-                self._set(text, row, is_there, before.get(keyed.key(row)))
-        else:
-            self._update_plain(text, rows)
+            before = {keyed.key(row): self._holder(keyed, row) for row in compress(rows, is_there)}
+            for row, comes in sorted(zip(rows, is_there, strict=True), key=lambda each: each[1]):
+                self._set(text, row, comes, before.get(keyed.key(row)))
+        elif not self._insert_new(text, rows, is_there):
+            self._update_plain(text, rows, is_there)
         self._seen.setdefault(text.space, {})[self.site] = self._updates
 
-    def _update_plain(self, text: RowText, rows: Iterable[tuple[Row, bool]]) -> None:
-        """As `_set` for each of them: most rows that a site ever has come this way."""
-        knowledge, space, site = self._knowledge, text.space, self.site
-        lengths, floor, gone = knowledge.lengths, self.floors.get(space, 0), self._gone
-        has_presence = bool(self.followed)
-        for row, is_there in rows:
-            node, cells = text.id_and_text(row)
+    def _insert_new(self, text: RowText, rows: Sequence[Row], is_there: Sequence[bool]) -> bool:
+        """Many rows at once of which nothing is known: so most of a site's rows come. False if one is known."""
+        if self.followed or not all(is_there):
+            return False
+        ids, texts = text.ids_and_texts(rows)
+        if not self._knowledge.lengths.keys().isdisjoint(ids) or len(set(ids)) != len(ids):
+            return False
+        first, self._updates = self._updates + 1, self._updates + len(ids)
+        length, updates = inserted(self.floors.get(text.space, 0)), range(first, self._updates + 1)
+        found = zip(repeat(text.space), texts, repeat(length), updates, repeat(self.site), repeat(None))
+        self._knowledge.learn_lengths(ids, map(_new_length, found))
+        return True
+
+    def _update_plain(self, text: RowText, rows: Sequence[Row], comes: Sequence[bool]) -> None:
+        """As `_set` for each of them."""
+        knowledge, space, floor = self._knowledge, text.space, self.floors.get(text.space, 0)
+        lengths = knowledge.lengths
+        for node, row, is_there in zip(text.ids(rows), rows, comes, strict=True):
             known = lengths.get(node)
             length = floor if known is None else known.length
             after = inserted(length) if is_there else deleted(length)
             if after == length:
                 continue
             self._updates += 1
-            lengths[node] = Length(space, cells, after, Dot(self._updates, site))
+            cells = text.text(row) if known is None else known.text
+            lengths[node] = Length(space, cells, after, self._updates, self.site)
             knowledge.place(node)
             if not is_there:
-                gone[node] = None
+                self._gone[node] = None
             elif known is not None:
-                gone.pop(node, None)
-            if has_presence:
+                self._gone.pop(node, None)
+            if self.followed:
                 self.presence.set_leaf(node, is_there=is_there)
 
     def _holder(self, keyed: KeyedRows, row: Row) -> tuple[Row, Length] | None:
@@ -206,7 +233,7 @@ class Augmented:
         if stamps is None and is_there and text.space in self.keyed:
             stamps = stamped(row, dot, before)
         cells = text.text(row) if known is None else known.text
-        self.knowledge.learn_length(node, Length(text.space, cells, after, dot, stamps))
+        self.knowledge.learn_length(node, Length(text.space, cells, after, *dot, stamps))
         self._turn(node, text, row if text.space in self.keyed else None, is_there=is_there)
         return True
 
@@ -301,12 +328,12 @@ class Augmented:
                 # It was known here once, and has been collected.
                 return None
             # What this site does from now on comes after it.
-            self._updates = max(self.updates, item.dot.number)
+            self._updates = max(self.updates, item.update)
             if known is not None and item.length != known.length and is_old == (item.length > known.length):
                 # Of two updates that did not know of each other one wins, and others may have collected it already,
                 # before they heard of the other one: it is told again, as an update that is new to all of them.
                 self._updates += 1
-                item = max(item, known, key=_length)._replace(dot=Dot(self.updates, self.site))
+                item = max(item, known, key=_length)._replace(update=self.updates, site=self.site)
                 self.seen.setdefault(space, {})[self.site] = self.updates
                 via = ""
         self.knowledge.learn_length(node, item, via)
@@ -349,11 +376,11 @@ class Augmented:
     def lift(self, space: str, floor: int, members: Vectors) -> None:
         """Updates that none of these members made or knows come after all that they have collected."""
         for node, length in list(self.knowledge.lengths.items()):
-            is_theirs = length.dot.site in members or any(covers(vector, length.dot) for vector in members.values())
+            is_theirs = length.site in members or any(covers(vector, length.dot) for vector in members.values())
             if length.space == space and length.length <= floor and not is_theirs:
                 self._updates += 1
-                dot = Dot(self.updates, self.site)
-                self.knowledge.learn_length(node, length._replace(length=length.length + floor, dot=dot))
+                again = length._replace(length=length.length + floor, update=self.updates, site=self.site)
+                self.knowledge.learn_length(node, again)
         self.seen.setdefault(space, {})[self.site] = self.updates
 
     def forget(self, nodes: set[Id]) -> list[Key]:
@@ -392,13 +419,13 @@ class Augmented:
         return list(found)
 
 
-def _changes(delta: Delta) -> Iterable[tuple[Row, int]]:
-    """The rows of a change. One that is in columns is read column by column."""
+def _changes(delta: Delta) -> tuple[list[Row], list[int]]:
+    """The rows of a change, and how many of each come or go. One that is in columns is read column by column."""
     if isinstance(delta, CountedDelta):
         columns, counts = delta.columns()
         if columns:
-            return zip(zip(*columns, strict=True), counts, strict=True)
-    return delta.items()
+            return list(zip(*columns, strict=True)), list(counts)
+    return list(delta), list(delta.values())
 
 
 def _length(item: Length) -> int:

@@ -7,8 +7,8 @@ neighbour, however long it stays away.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 from whence.algebra.causal import is_present
 from whence.replica.presence import Derivation
@@ -37,8 +37,13 @@ class Length(NamedTuple):
     space: str
     text: str
     length: int
-    dot: Dot
+    update: int
+    site: str
     stamps: Stamps | None = None
+
+    @property
+    def dot(self) -> Dot:
+        return Dot(self.update, self.site)
 
     @property
     def id(self) -> Id:
@@ -71,19 +76,21 @@ Item: TypeAlias = Length | Told
 Key: TypeAlias = Id | Derivation
 
 
-class Place(NamedTuple):
-    """When a piece of knowledge last changed, and which neighbour it came from; "" if from nobody."""
+class Reader(Protocol):
+    """Keeps something of what is known."""
 
-    number: int
-    via: str
+    def forget(self, keys: Iterable[Key]) -> None:
+        """These are about to be forgotten."""
 
 
 class Knowledge:
     def __init__(self) -> None:
+        self.readers: list[Reader] = []
         self.lengths: dict[Id, Length] = {}
         self.told: dict[Derivation, Told] = {}
-        # By key, in the order of the numbers.
-        self.places: dict[Key, Place] = {}
+        # When each piece last changed, in this order; and which neighbour it came from, unless it is of this site.
+        self.numbers: dict[Key, int] = {}
+        self.via: dict[Key, str] = {}
         self.number = 0
         # What had changed up to this number when somebody last asked.
         self.asked = 0
@@ -99,6 +106,23 @@ class Knowledge:
             self.place(node, via)
         return known
 
+    def learn_lengths(self, ids: Sequence[Id], lengths: Iterable[Length]) -> None:
+        """Those of rows of which nothing was known."""
+        self.lengths.update(zip(ids, lengths, strict=True))
+        self._place_new(ids)
+
+    def learn_derivations(self, found: Mapping[Derivation, Told], space: str) -> None:
+        """Derivations of rows of one space, all of them new."""
+        self.told.update(found)
+        self._place_new(found)
+        nodes = {node for told in found.values() for node in (*told.needs, *told.without)}
+        new = nodes - self.mentioning.keys()
+        self.mentioning.update(dict.fromkeys(new, (space,)))
+        for node in new:
+            self._tell_again(node)
+        for node in nodes - new:
+            self._mention(node, space)
+
     def learn_derivation(self, derivation: Derivation, told: Told, via: str = "") -> bool | None:
         """Take a derivation in: True if it is new, None if it was told again, False if that is known, too."""
         known = self.told.get(derivation)
@@ -106,11 +130,11 @@ class Knowledge:
             return False
         self.told[derivation] = told
         if known is None:
-            self._mention(derivation, told.space)
+            self._mention_all(derivation, told.space)
         self.place(derivation, via)
         return True if known is None else None
 
-    def restore(self, key: Key, item: Item, place: Place) -> None:
+    def restore(self, key: Key, item: Item, number: int, via: str) -> None:
         """As it was written down, in the order of the numbers."""
         if isinstance(item, Length):
             assert isinstance(key, bytes)
@@ -118,26 +142,31 @@ class Knowledge:
         else:
             assert not isinstance(key, bytes)
             self.told[key] = item
-            self._mention(key, item.space)
-        self.places[key] = place
-        self.number = self.asked = max(self.number, place.number)
+            self._mention_all(key, item.space)
+        self.numbers[key] = number
+        if via:
+            self.via[key] = via
+        self.number = self.asked = max(self.number, number)
 
-    def forget(self, keys: Iterable[Key]) -> None:
+    def forget(self, keys: Sequence[Key]) -> None:
+        for reader in self.readers:
+            reader.forget(keys)
         for key in keys:
-            del self.places[key]
+            del self.numbers[key]
+            self.via.pop(key, None)
             if isinstance(key, bytes):
                 del self.lengths[key]
                 self.mentioning.pop(key, None)
             else:
                 del self.told[key]
 
-    def since(self, number: int) -> Iterator[tuple[Key, Place]]:
+    def since(self, number: int) -> Iterator[tuple[Key, int]]:
         """What changed after a number, newest first."""
         self.asked = self.number
-        for key, place in reversed(self.places.items()):
-            if place.number <= number:
+        for key, at in reversed(self.numbers.items()):
+            if at <= number:
                 return
-            yield key, place
+            yield key, at
 
     def item(self, key: Key) -> Item:
         return self.lengths[key] if isinstance(key, bytes) else self.told[key]
@@ -150,24 +179,40 @@ class Knowledge:
 
     def touch(self, spaces: Container[str]) -> None:
         """Give new numbers to what concerns these spaces: somebody has to hear of it again."""
-        for key in [key for key in self.places if self.concerns(key, spaces, spaces)]:
+        for key in [key for key in self.numbers if self.concerns(key, spaces, spaces)]:
             self.place(key, "")
 
-    def _mention(self, derivation: Derivation, space: str) -> None:
+    def _mention_all(self, derivation: Derivation, space: str) -> None:
         for node in (*derivation.needs, *derivation.without):
-            spaces = self.mentioning.get(node, ())
-            if space not in spaces:
-                self.mentioning[node] = (*spaces, space)
-                place = self.places.get(node)
-                # Whoever follows that space has to hear of it from now on, unless nobody has asked since it is known.
-                if place is not None and place.number <= self.asked:
-                    self.place(node)
+            self._mention(node, space)
+
+    def _mention(self, node: Id, space: str) -> None:
+        spaces = self.mentioning.get(node, ())
+        if space not in spaces:
+            self.mentioning[node] = (*spaces, space)
+            self._tell_again(node)
+
+    def _tell_again(self, node: Id) -> None:
+        """Whoever follows a space that mentions it now has to hear of it, unless nobody has asked since it is known."""
+        number = self.numbers.get(node)
+        if number is not None and number <= self.asked:
+            self.place(node)
+
+    def _place_new(self, keys: Collection[Key]) -> None:
+        """They came now, and are in no place yet."""
+        first = self.number + 1
+        self.number += len(keys)
+        self.numbers.update(zip(keys, range(first, self.number + 1), strict=True))
 
     def place(self, key: Key, via: str = "") -> None:
         """It changed now."""
-        self.places.pop(key, None)
+        self.numbers.pop(key, None)
         self.number += 1
-        self.places[key] = Place(self.number, via)
+        self.numbers[key] = self.number
+        if via:
+            self.via[key] = via
+        else:
+            self.via.pop(key, None)
 
 
 def covers(vector: Mapping[str, int] | None, dot: Dot) -> bool:

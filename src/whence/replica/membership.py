@@ -182,7 +182,7 @@ class Membership:
                 sources = (peer.seen[space] for peer in self.peers.values() if space in peer.seen)
                 is_known = all(covers(vector, dot) for vector in sources)
             if is_known and all(
-                knowledge.places[node].number <= peer.acked
+                knowledge.numbers[node] <= peer.acked
                 for peer in self.peers.values()
                 if peer.follows and knowledge.concerns(node, peer.tables, peer.spaces)
             ):

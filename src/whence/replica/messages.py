@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from whence.errors import WhenceError
 from whence.replica.knowledge import Dot, Item, Length, Told, Vectors
 from whence.replica.rows import ID_BYTES, Id, Schema
+from whence.replica.summary import BRANCHES, PLACE_DIGITS, Part, Total
 
 MARK = b"whence-site"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DIGEST_BYTES = 16
 _HEADER = len(MARK) + 1 + DIGEST_BYTES
 # What a message unpacks to at most: many times a batch, and far less than memory.
@@ -49,10 +50,30 @@ class Head:
     forgotten: dict[str, str] = field(default_factory=dict)
 
 
+class Query(NamedTuple):
+    """What a site has that begins with a prefix: in all, or the prints of each piece."""
+
+    part: Part
+    prefix: str
+    total: Total
+    prints: tuple[int, ...] | None = None
+
+
+class Split(NamedTuple):
+    """What a site has that begins with a prefix, by the digit that comes next."""
+
+    part: Part
+    prefix: str
+    totals: tuple[Total, ...]
+
+
 @dataclass(frozen=True)
 class Request:
     """Asks for what came after `cursor`, a number of the instance `of`, about tables that both share and what is
     followed. `interest` names all that, so that an answer to another question is told from one to this.
+
+    `known` is how much its sender knows: where that is much and there is no cursor, the answer may be to compare. Then
+    `round` names the question, and `queries` are what is to be compared.
     """
 
     head: Head
@@ -61,6 +82,9 @@ class Request:
     shares: dict[str, Schema]
     follows: list[str]
     interest: str
+    known: int = 0
+    round: str = ""
+    queries: list[Query] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -77,7 +101,11 @@ class Offered:
 
 @dataclass(frozen=True)
 class Batch:
-    """What came between two numbers of the sender. The last one says which updates the sender has `seen`."""
+    """What came between two numbers of the sender. The last one says which updates the sender has `seen`.
+
+    Where summaries are compared, it answers the first so many queries of a `round`: items that its receiver lacks, and
+    how the sender's summaries go on.
+    """
 
     head: Head
     begins: int
@@ -87,11 +115,17 @@ class Batch:
     offers: dict[str, Offered]
     seen: Vectors
     items: list[Item]
+    round: str = ""
+    answered: int = 0
+    splits: list[Split] = field(default_factory=list)
 
 
 def pack(message: Request | Batch) -> bytes:
-    content = {**vars(message), "head": vars(message.head)} if isinstance(message, Request) else _batch_content(message)
-    kind = "request" if isinstance(message, Request) else "batch"
+    if isinstance(message, Request):
+        kind, content = "request", {**vars(message), "queries": [_query_content(each) for each in message.queries]}
+    else:
+        kind, content = "batch", _batch_content(message)
+    content["head"] = vars(message.head)
     body = zlib.compress(json.dumps([kind, content], separators=(",", ":")).encode(), 3)
     return MARK + bytes([FORMAT_VERSION]) + _digest(body) + body
 
@@ -132,7 +166,8 @@ def _digest(body: bytes) -> bytes:
 
 def _batch_content(batch: Batch) -> dict[str, Any]:
     offers = {name: vars(offered) for name, offered in batch.offers.items()}
-    content = {**vars(batch), "head": vars(batch.head), "offers": offers}
+    splits = [_split_content(each) for each in batch.splits]
+    content = {**vars(batch), "offers": offers, "splits": splits}
     del content["items"]
     # Names that come again and again are told once.
     names: dict[str, int] = {}
@@ -141,9 +176,9 @@ def _batch_content(batch: Batch) -> dict[str, Any]:
     for item in batch.items:
         space = names.setdefault(item.space, len(names))
         if isinstance(item, Length):
-            site = names.setdefault(item.dot.site, len(names))
+            site = names.setdefault(item.site, len(names))
             stamps = [[names.setdefault(each.site, len(names)), each.number] for each in item.stamps or ()]
-            lengths.append([space, item.text, item.length, site, item.dot.number, *stamps])
+            lengths.append([space, item.text, item.length, site, item.update, *stamps])
         else:
             told.append([space, item.text, item.number, _joined(item.needs), _joined(item.without)])
     content |= {"names": list(names), "lengths": lengths, "told": told}
@@ -154,6 +189,21 @@ def _joined(ids: Iterable[Id]) -> str:
     return b"".join(ids).hex()
 
 
+def _query_content(query: Query) -> list[object]:
+    known = [_words(query.prints)] if query.prints is not None else []
+    return [*query.part, query.prefix, _words([query.total.number]), query.total.pieces, *known]
+
+
+def _split_content(split: Split) -> list[object]:
+    numbers = _words([each.number for each in split.totals])
+    return [*split.part, split.prefix, numbers, [each.pieces for each in split.totals]]
+
+
+def _words(numbers: Iterable[int]) -> str:
+    """Words of 64 bits: more than numbers of JSON have."""
+    return "".join([f"{each:016x}" for each in numbers])
+
+
 def _request(content: dict[str, Any]) -> Request:
     return Request(
         head=_head(content["head"]),
@@ -162,6 +212,9 @@ def _request(content: dict[str, Any]) -> Request:
         shares=_mapping(content["shares"], _schema),
         follows=[_text(each) for each in _listed(content["follows"])],
         interest=_text(content["interest"]),
+        known=_number(content["known"]),
+        round=_text(content["round"]),
+        queries=[_query(*each) for each in _listed(content["queries"])],
     )
 
 
@@ -169,9 +222,17 @@ def _batch(content: dict[str, Any]) -> Batch:
     names = [_text(each) for each in _listed(content["names"])]
     items: list[Item] = []
     for space, text, length, site, number, *stamps in _listed(content["lengths"]):
-        dot = Dot(_positive(number), names[_number(site)])
         of_columns = tuple([Dot(_positive(each), names[_number(by)]) for by, each in stamps]) or None
-        items.append(Length(names[_number(space)], _text(text), _positive(length), dot, of_columns))
+        items.append(
+            Length(
+                names[_number(space)],
+                _text(text),
+                _positive(length),
+                _positive(number),
+                names[_number(site)],
+                of_columns,
+            )
+        )
     items += [
         Told(names[_number(space)], _text(text), _number(number), _split(needs), _split(without))
         for space, text, number, needs, without in _listed(content["told"])
@@ -185,7 +246,43 @@ def _batch(content: dict[str, Any]) -> Batch:
         offers=_mapping(content["offers"], _offered),
         seen=_mapping(content["seen"], _vector),
         items=items,
+        round=_text(content["round"]),
+        answered=_number(content["answered"]),
+        splits=[_split_of(*each) for each in _listed(content["splits"])],
     )
+
+
+def _query(kind: object, space: object, prefix: object, number: object, count: object, *prints: object) -> Query:
+    (total,) = _numbers(number)
+    known = tuple(_numbers(prints[0])) if prints else None
+    return Query(_part(kind, space), _prefix(prefix), Total(total, _number(count)), known)
+
+
+def _split_of(kind: object, space: object, prefix: object, numbers: object, counts: object) -> Split:
+    totals = tuple(map(Total, _numbers(numbers), map(_number, _listed(counts))))
+    if len(totals) != BRANCHES or len(_prefix(prefix)) >= PLACE_DIGITS:
+        raise ValueError
+    return Split(_part(kind, space), _prefix(prefix), totals)
+
+
+def _part(kind: object, space: object) -> Part:
+    if kind not in ("rows", "mentioned", "derivations"):
+        raise ValueError
+    return Part(kind, _text(space))
+
+
+def _prefix(value: object) -> str:
+    prefix = _text(value)
+    if len(prefix) > PLACE_DIGITS or prefix.strip("0123456789abcdef"):
+        raise ValueError
+    return prefix
+
+
+def _numbers(text: object) -> list[int]:
+    data = bytes.fromhex(_text(text))
+    if len(data) % 8:
+        raise ValueError
+    return [int.from_bytes(data[at : at + 8], "big") for at in range(0, len(data), 8)]
 
 
 def _head(content: dict[str, Any]) -> Head:

@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from functools import partial
+from itertools import count, repeat
 from operator import itemgetter
+from typing import TypeAlias
 
 from whence.errors import UnsupportedError
 from whence.model.graphs import reached
@@ -24,13 +26,17 @@ from whence.model.terms import Constant, Term, Variable, Wildcard
 from whence.model.types import Row, Value
 from whence.replica.knowledge import Told
 from whence.replica.presence import Derivation
-from whence.replica.rows import Id, RowText, id_of
+from whence.replica.rows import Id, RowText, ids_of
 from whence.session.definitions import Definitions
 
 _MARK = f"{AUXILIARY_MARK}proof"
 
 # The texts and ids of a relation's rows.
 Spaces = Callable[[str], RowText]
+Ids: TypeAlias = tuple[Id, ...]
+# From rows of a hidden view, and the number that they are told as, to the space of the heads and derivations.
+ReadProofs: TypeAlias = Callable[[Sequence[Row], int], tuple[str, dict[Derivation, Told]]]
+IdReader: TypeAlias = Callable[[Sequence[Row]], list[Id]]
 
 
 @dataclass(frozen=True)
@@ -50,24 +56,44 @@ class Proofs:
         atoms = (literal for literal in self.rule.body if isinstance(literal, Atom | Negation))
         return tuple(dict.fromkeys(variable.name for atom in atoms for variable in literal_variables(atom)))
 
-    def reader(self, spaces: Spaces) -> Callable[[Row, int], tuple[Derivation, Told]]:
-        """What turns a row of the hidden view, told as that number, into the derivation that it stands for."""
+    def reader(self, spaces: Spaces) -> ReadProofs:
+        """What turns rows of the hidden view, told as that number, into the derivations that they stand for."""
         arity = len(self.rule.head.terms)
         places = {name: arity + at for at, name in enumerate(self.variables)}
         head = spaces(self.rule.head.relation)
         needs = [_id_reader(atom, places, spaces) for atom in self.rule.body if isinstance(atom, Atom)]
         without = [_id_reader(each.atom, places, spaces) for each in self.rule.body if isinstance(each, Negation)]
 
-        def read(row: Row, number: int) -> tuple[Derivation, Told]:
-            text = head.text(row[:arity])
-            needed = tuple(sorted({each(row) for each in needs}))
-            refused = tuple(sorted({each(row) for each in without})) if without else ()
-            return Derivation(id_of(head.space, text), needed, refused), Told(head.space, text, number, needed, refused)
+        def read(rows: Sequence[Row], number: int) -> tuple[str, dict[Derivation, Told]]:
+            texts = head.texts([row[:arity] for row in rows])
+            heads = ids_of(head.space, texts)
+            needed, refused = _sorted_ids(needs, rows), _sorted_ids(without, rows)
+            derivations = map(_derivation, zip(heads, needed, refused, strict=True))
+            told = map(_told, zip(repeat(head.space), texts, repeat(number), needed, refused))
+            return head.space, dict(zip(derivations, told, strict=True))
 
         return read
 
 
-def _id_reader(atom: Atom, places: Mapping[str, int], spaces: Spaces) -> Callable[[Row], Id]:
+# Without the checks of arguments, which take as long again.
+_derivation: Callable[[tuple[Id, Ids, Ids]], Derivation] = partial(tuple.__new__, Derivation)
+_told: Callable[[tuple[str, str, int, Ids, Ids]], Told] = partial(tuple.__new__, Told)
+
+
+def _sorted_ids(readers: Sequence[IdReader], rows: Sequence[Row]) -> list[Ids]:
+    """For each row the ids that the readers find, in order and without repetition."""
+    found = [read(rows) for read in readers]
+    match found:
+        case []:
+            return [()] * len(rows)
+        case [one]:
+            return list(zip(one, strict=True))
+        case [one, other]:
+            return [(a, b) if a < b else (b, a) if b < a else (a,) for a, b in zip(one, other, strict=True)]
+    return [tuple(sorted(set(each))) for each in zip(*found, strict=True)]
+
+
+def _id_reader(atom: Atom, places: Mapping[str, int], spaces: Spaces) -> IdReader:
     text = spaces(atom.relation)
     columns = text.relation.columns
     cells: list[tuple[int, Value]] = []
@@ -81,8 +107,8 @@ def _id_reader(atom: Atom, places: Mapping[str, int], spaces: Spaces) -> Callabl
     positions = [at for at, _ in cells]
     if len(positions) > 1 and min(positions) >= 0:
         take = itemgetter(*positions)
-        return lambda row: text.id(take(row))
-    return lambda row: text.id(tuple([value if at < 0 else row[at] for at, value in cells]))
+        return lambda rows: text.ids(list(map(take, rows)))
+    return lambda rows: text.ids([tuple([value if at < 0 else row[at] for at, value in cells]) for row in rows])
 
 
 @dataclass(frozen=True)

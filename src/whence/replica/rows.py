@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from whence.errors import DataError, WhenceError
 from whence.model.schema import Column, Relation, check_value
@@ -26,6 +26,9 @@ ID_BYTES = 16  # 2^64 rows before two of them are likely to meet in one id
 Schema: TypeAlias = list[list[object]]
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
+# In JSON texts neither of these two characters is ever inside of a value.
+_BETWEEN, _ROWS = "\n", "\0"
+_written_in_lines = json.JSONEncoder(separators=(_BETWEEN, ":")).encode
 
 
 def space_of(site: str, relation: str) -> str:
@@ -34,17 +37,18 @@ def space_of(site: str, relation: str) -> str:
 
 
 def id_of(space: str, text: str) -> Id:
-    return blake2b(text.encode(), digest_size=ID_BYTES, key=_key(space)).digest()
+    return blake2b(text.encode(), digest_size=ID_BYTES, person=_person(space)).digest()
 
 
-_KEYS: dict[str, bytes] = {}
+def ids_of(space: str, texts: Iterable[str]) -> list[Id]:
+    person = _person(space)
+    return [blake2b(text, digest_size=ID_BYTES, person=person).digest() for text in map(str.encode, texts)]
 
 
-def _key(space: str) -> bytes:
-    key = _KEYS.get(space)
-    if key is None:
-        key = _KEYS[space] = blake2b(space.encode(), digest_size=32).digest()
-    return key
+@lru_cache
+def _person(space: str) -> bytes:
+    """What makes the digests of a space its own: 16 bytes, and no block more to be digested, as a key would be."""
+    return blake2b(space.encode(), digest_size=16).digest()
 
 
 class RowText:
@@ -58,6 +62,10 @@ class RowText:
         # JSON, written at once: `["%s",%d]`.
         self._template = f"[{','.join('%d' if each is None else '%s' for each in writers)}]"
         self._writers = [(at, each) for at, each in enumerate(writers) if each is not None]
+        # What JSON itself writes in the same way.
+        self._is_plain = all(
+            column.type is STRING or isinstance(column.type, IntegerType) for column in relation.columns
+        )
         # A row that was just inserted is soon asked for by the views over it, and one that was checked is merged next.
         self._ids: dict[Row, Id] = {}
         self._rows: dict[str, Row] = {}
@@ -70,6 +78,30 @@ class RowText:
             cells[at] = write(row[at])
         return self._template % tuple(cells)
 
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """Of many rows, which takes a third of the time."""
+        if not self._is_plain or not rows:
+            return list(map(self.text, rows))
+        whole = _written_in_lines(rows)[2:-2]
+        cells = whole.replace(f"]{_BETWEEN}[", _ROWS).replace(_BETWEEN, ",").split(_ROWS)
+        return [f"[{each}]" for each in cells]
+
+    def ids(self, rows: Sequence[Row]) -> list[Id]:
+        """Of many rows, most of which were asked for before."""
+        found = list(map(self._ids.get, rows))
+        missing = [row for row, node in zip(rows, found, strict=True) if node is None]
+        new = dict(zip(missing, self.ids_and_texts(missing)[0], strict=True)) if missing else {}
+        return [new[row] if node is None else node for row, node in zip(rows, found, strict=True)]
+
+    def ids_and_texts(self, rows: Sequence[Row]) -> tuple[list[Id], list[str]]:
+        """Of many rows that are new."""
+        texts = self.texts(rows)
+        ids = ids_of(self.space, texts)
+        if len(self._ids) > _MOST_REMEMBERED:
+            self._ids.clear()
+        self._ids.update(zip(rows, ids, strict=True))
+        return ids, texts
+
     def id(self, row: Row) -> Id:
         node = self._ids.get(row)
         if node is None:
@@ -77,16 +109,6 @@ class RowText:
                 self._ids.clear()
             node = self._ids[row] = id_of(self.space, self.text(row))
         return node
-
-    def id_and_text(self, row: Row) -> tuple[Id, str]:
-        """Both at once, where both are needed."""
-        text = self.text(row)
-        node = self._ids.get(row)
-        if node is None:
-            if len(self._ids) > _MOST_REMEMBERED:
-                self._ids.clear()
-            node = self._ids[row] = id_of(self.space, text)
-        return node, text
 
     def _cell(self, at: int, value: Value) -> str:
         write = _writer(self._columns[at].type)
@@ -100,6 +122,35 @@ class RowText:
                 self._rows.clear()
             row = self._rows[text] = self._read(text)
         return row
+
+    def check(self, texts: Sequence[str]) -> None:
+        """Raises where one of many texts from elsewhere is no row of this relation."""
+        try:
+            cells = json.loads(f"[{','.join(texts)}]")
+            columns = list(zip(*cells, strict=True))
+        except (ValueError, TypeError):
+            columns = []
+        if len(columns) == len(self._columns) and len(columns[0]) == len(texts):
+            for at, column in enumerate(self._columns):
+                values = columns[at]
+                if isinstance(column.type, IntegerType) and set(map(type, values)) == {int}:
+                    # All are numbers of this type if the least and the greatest are.
+                    values = (min(values), max(values))
+                try:
+                    for value in values:
+                        check_value(None if value is None else column.type.from_json(value), column)
+                except (ValueError, TypeError, ArithmeticError, AttributeError, WhenceError):
+                    break
+            else:
+                rows = cast("list[Row]", list(zip(*columns, strict=True)))
+                if self._is_plain and self.texts(rows) == texts:
+                    if len(self._rows) > _MOST_REMEMBERED:
+                        self._rows.clear()
+                    self._rows.update(zip(texts, rows, strict=True))
+                    return
+        # One after the other, to say what is wrong.
+        for text in texts:
+            self.row(text)
 
     def _read(self, text: str) -> Row:
         name = self.relation.name

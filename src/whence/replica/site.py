@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -13,8 +13,10 @@ from whence.database.connect import local_session
 from whence.database.database import Database
 from whence.errors import DataError, DuplicateNameError, StateError, UnknownNameError, UnsupportedError, WhenceError
 from whence.explain.hypothetical.what_if import WhatIf
+from whence.explain.hypothetical.why_not import WhyNot
 from whence.explain.proofs.proof import Proof
 from whence.interrupts import steady_context
+from whence.model.collector import collector_paused
 from whence.model.schema import Column, Relation
 from whence.model.types import Row
 from whence.model.updates import Delta, Update, Version
@@ -42,11 +44,11 @@ class Site(Database):
         self.name = name
         self._store = store
         self.augmented = Augmented(name)
-        self._membership = Membership(self.augmented, uuid4().hex)
+        self.membership = Membership(self.augmented, uuid4().hex)
         self._follows: dict[str, Follow] = {}
         self._offers = Offers(self.augmented, self._follows, session)
-        self._conversation = Conversation(
-            self.augmented, self._membership, self._follows, self._offers.offer, self._make_table
+        self.conversation = Conversation(
+            self.augmented, self.membership, self._follows, self._offers.offer, self._make_table
         )
         # Rows that tables have to gain and lose because of what others told.
         self._waiting: TableDeltas = {}
@@ -130,33 +132,37 @@ class Site(Database):
         for each in sites:
             check_name(each)
         with self._changing():
-            self._membership.introduced.update(sites)
+            self.membership.introduced.update(sites)
 
     def handle(self, data: bytes, *, from_anybody: bool = True) -> bytes | None:
         """Take a message of another site, and return the answer, if there is one.
 
         Where whoever writes could be anybody, it is to be one that was met, followed or introduced.
         """
-        message = unpack(data)
-        with self._changing():
-            followed = {site for follow in self._follows.values() for site, _ in follow.sources}
-            if not from_anybody and message.head.site not in followed:
-                self._membership.check_introduced(message.head.site)
-            # Written while nobody else changes what is told.
-            answer = pack(self._conversation.answer(message)) if isinstance(message, Request) else self._take(message)
+        with collector_paused():
+            message = unpack(data)
+            with self._changing():
+                followed = {site for follow in self._follows.values() for site, _ in follow.sources}
+                if not from_anybody and message.head.site not in followed:
+                    self.membership.check_introduced(message.head.site)
+                # Written while nobody else changes what is told.
+                if isinstance(message, Request):
+                    answer: bytes | None = pack(self.conversation.answer(message))
+                else:
+                    answer = self._take(message)
         self._collect()
         return answer
 
     def ask(self, site: str) -> bytes:
         """A message that asks a site for what is new there."""
         with self._reading():
-            return pack(self._conversation.request(site))
+            return pack(self.conversation.request(site))
 
     def forget(self, site: str) -> None:
         """A site will not come back: nothing waits for it any more, and its messages are refused."""
         with self._changing():
-            if site == self.name or not self._membership.forget(site):
-                known = ", ".join(sorted(self._membership.peers)) or "no other site yet"
+            if site == self.name or not self.membership.forget(site):
+                known = ", ".join(sorted(self.membership.peers)) or "no other site yet"
                 raise UnknownNameError(f"no site {site!r} is known here", hint=f"there is {known}")
         self._collect()
 
@@ -164,7 +170,7 @@ class Site(Database):
         """Which tables are shared and followed, who was met, and how much is kept about rows."""
         with self._reading() as session:
             counts = session.counts
-            augmented, membership = self.augmented, self._membership
+            augmented, membership = self.augmented, self.membership
             relations = session.definitions.relations
             peers = {
                 name: PeerStatus(peer.cursor, augmented.knowledge.number - peer.acked, list(peer.follows))
@@ -193,9 +199,9 @@ class Site(Database):
             found = self.augmented.knowledge.lengths.get(text.id(checked))
             if found is None:
                 return None
-            members = self._membership.head("").members[relation.name]
+            members = self.membership.head("").members[relation.name]
             known_by = sorted(site for site, vector in members.items() if covers(vector, found.dot))
-            return History(found.length, found.dot.site, found.dot.number, known_by)
+            return History(found.length, found.site, found.update, known_by)
 
     def supports(self, relation: str, row: object) -> list[frozenset[BaseRow]]:
         """The minimal sets of base rows, of whichever site, each of which is enough for a row; smallest first.
@@ -213,16 +219,39 @@ class Site(Database):
             named = [frozenset(base_row(lengths[node]) for node in each if node in lengths) for each in sets]
             return sorted(named, key=lambda each: (len(each), sorted(each)))
 
-    def origins(self, answer: Proof | WhatIf) -> list[Origin]:
-        """For the answer of `why` or `what_if`: which update of which site each row of a table in it rests on."""
+    def origins(self, answer: Proof | WhyNot | WhatIf) -> list[Origin]:
+        """Which update of which site each row of a table rests on, in an answer of `why`, `why_not` or `what_if`.
+
+        Of a row that is missing, who deleted it.
+        """
         with self._changing() as session:
             return [self._origin(*fact) for fact in base_facts(answer, session.definitions.tables)]
+
+    @steady_context
+    def telling(self, views: Iterable[str]) -> Generator[Augmented, None, None]:
+        """What is known, with the derivations of these views, while nothing else changes. What is noted about others
+        in the block is kept.
+        """
+        with self._changing() as session:
+            for view in views:
+                self._offers.tell(session.definitions.relation(view).name)
+            yield self.augmented
+
+    def make_table(self, relation: Relation) -> None:
+        """A table for rows that come from elsewhere, unless there is one."""
+        with self._changing() as session:
+            if session.definitions.find(relation.name) is None:
+                _define(session, relation)
+
+    def text_of(self, relation: str) -> RowText:
+        """The texts and ids that rows of a relation have for others."""
+        return self._offers.space_of(self._session.definitions.relation(relation).name)
 
     def _origin(self, name: str, row: Row) -> Origin:
         lengths = self.augmented.knowledge.lengths
         if name in self.augmented.shared:
             found = lengths.get(self.augmented.shared[name].id(row))
-            return Origin(name, row, () if found is None else (base_row(found),))
+            return Origin(name, row, () if found is None else (base_row(found),), is_shared=True)
         if name not in self._follows:
             return Origin(name, row, ())
         self._offers.tell(name)
@@ -232,13 +261,13 @@ class Site(Database):
 
     def _take(self, batch: Batch) -> bytes | None:
         """What another site told; the next request, if there is more."""
-        deltas = self._conversation.take(batch)
+        deltas = self.conversation.take(batch)
         if deltas is None:
             return None
         _add(self._waiting, deltas)
         # Before the tables: they can be made to follow what is known, and not the other way round.
         self._save(is_merging=True)
-        return None if batch.is_last else pack(self._conversation.request(batch.head.site))
+        return None if batch.is_last else pack(self.conversation.request(batch.head.site))
 
     @steady_context
     def _changing(self) -> Generator[Session, None, None]:
@@ -278,7 +307,7 @@ class Site(Database):
 
     def _collect(self) -> None:
         with self._changing():
-            self._forgotten += self._membership.collect()
+            self._forgotten += self.membership.collect()
 
     def close(self) -> None:
         super().close()
@@ -290,7 +319,7 @@ class Site(Database):
         """Write down what is new since the last time."""
         if self._store is None:
             return
-        membership, augmented = self._membership, self.augmented
+        membership, augmented = self.membership, self.augmented
         state: dict[str, object] = {
             "name": self.name,
             "instance": membership.instance,
@@ -324,7 +353,7 @@ class Site(Database):
         augmented, session = self.augmented, self._session
         store.read_into(augmented.knowledge)
         augmented.restore(state)
-        self._membership.restore(state)
+        self.membership.restore(state)
         self._saved = augmented.knowledge.number
         for table, follow in state["followed"].items():
             self._follows[table] = Follow([(site, view) for site, view in follow["sources"]], follow["spaces"])
@@ -399,7 +428,7 @@ class Site(Database):
         relation = session.definitions.relations.get(table)
         if relation is None:
             relation = Relation(table, columns, distinct=True)
-            session.define(session.definitions.adding([relation], (), ()))
+            _define(session, relation)
         elif words := difference(relation.columns, columns, self.name, offered.space):
             raise DataError(f"{table!r} cannot follow relations with other columns: {words}")
         if offered.space not in follow.spaces:
@@ -422,6 +451,10 @@ def site(name: str, path: str | os.PathLike[str] | None = None) -> Site:
 def open_site(path: str | os.PathLike[str]) -> Site:
     """The site that is in a directory, whatever its name."""
     return site(site_name(Path(path)), path)
+
+
+def _define(session: Session, table: Relation) -> None:
+    session.define(session.definitions.adding([table], (), ()))
 
 
 def _add(total: TableDeltas, deltas: TableDeltas) -> None:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from whence.errors import StateError, UnknownNameError
-from whence.replica.knowledge import Dot, Item, Key, Knowledge, Length, Place, Told
+from whence.replica.knowledge import Dot, Item, Key, Knowledge, Length, Told
 from whence.replica.presence import Derivation
 from whence.replica.rows import ID_BYTES, Id
 
 FILE = "site.db"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 APPLICATION_ID = int.from_bytes(b"whns", "big")
 
 _SCHEMA = """
@@ -78,17 +78,17 @@ class Store:
 
     def read_into(self, knowledge: Knowledge) -> None:
         """All that was known, in its order."""
-        found: list[tuple[Key, Item, Place]] = []
+        found: list[tuple[Key, Item, int, str]] = []
         for node, number, via, space, text, length, dot, site, stamps in self._connection.execute(
             "SELECT * FROM lengths"
         ):
             of_columns = None if stamps is None else tuple([Dot(*each) for each in json.loads(stamps)])
-            found.append((node, Length(space, text, length, Dot(dot, site), of_columns), Place(number, via)))
+            found.append((node, Length(space, text, length, dot, site, of_columns), number, via))
         for key, number, via, space, text, again, needs in self._connection.execute("SELECT * FROM told"):
             derivation = _derivation(key, needs)
             told = Told(space, text, again, derivation.needs, derivation.without)
-            found.append((derivation, told, Place(number, via)))
-        found.sort(key=lambda each: each[2].number)
+            found.append((derivation, told, number, via))
+        found.sort(key=lambda each: each[2])
         for each in found:
             knowledge.restore(*each)
 
@@ -96,11 +96,12 @@ class Store:
         """What changed after a number, what is not known any more, and what else there is to keep: all or nothing."""
         lengths: list[tuple[object, ...]] = []
         told: list[tuple[object, ...]] = []
-        for key, place in knowledge.since(since):
+        for key, number in knowledge.since(since):
+            place = (number, knowledge.via.get(key, ""))
             if isinstance(key, bytes):
                 item = knowledge.lengths[key]
                 stamps = None if item.stamps is None else json.dumps(item.stamps)
-                lengths.append((key, *place, item.space, item.text, item.length, *item.dot, stamps))
+                lengths.append((key, *place, item.space, item.text, item.length, item.update, item.site, stamps))
             else:
                 each = knowledge.told[key]
                 told.append((_key(key), *place, each.space, each.text, each.number, len(each.needs)))

@@ -276,6 +276,7 @@ class _Planning:
             return
         self._outcomes[name] = Outcome.OTHER
         self._add_state(states.after(name), relation, rows, is_set=relation.distinct)
+        self._statistics.begin(states.after(name), len(relation.columns))
         if name in self._tables.altered:
             total = self._tables.altered[name]
             self._statistics.learn_values(states.after(name), total)
@@ -319,7 +320,7 @@ class _Planning:
         there = float(self._statistics.size(name)) if is_change else 0.0
         fresh = {states.after(each) for each, out in self._outcomes.items() if out is Outcome.OTHER}
         costs = self._plan_costs(self.relations, self._statistics, there, fresh)
-        found = self._cheapest(query, is_plain(component), costs, kept)
+        found = self._cheapest(query, is_plain(component), costs, kept, started)
         rows = sum(costs.join(each).rows for each, _ in found.plan if each is not kept)
         if is_change:
             self._add_changed(name, rows)
@@ -355,7 +356,7 @@ class _Planning:
         return conjunction(terms, [Atom(self._old.state(name), terms)], self._sets)
 
     def _cheapest(
-        self, query: SignedUnion, is_plain_query: bool, costs: PlanCosts, kept: Conjunction | None
+        self, query: SignedUnion, is_plain_query: bool, costs: PlanCosts, kept: Conjunction | None, started: float
     ) -> FoundPlan:
         def cost(plan: SignedUnion) -> float:
             return costs.of(plan, kept)
@@ -372,7 +373,7 @@ class _Planning:
             if not difference:
                 # It is what it was, and nothing has to be searched for.
                 return FoundPlan(others[-1], 0.0, from_scratch, 0, is_out_of_time=False)
-        return cheapest_plan(query, others, self._folds, cost, self._seconds_per_row, self._limits)
+        return cheapest_plan(query, others, self._folds, cost, self._seconds_per_row, self._limits, started)
 
 
 def _columns(relation: Relation) -> tuple[Variable, ...]:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule
-from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable, Wildcard
+from whence.model.terms import Call, Cast, Constant, Lambda, Skolem, Term, Variable, Wildcard
 from whence.rewriting.literal_matches import symbol
 from whence.rewriting.substitution import names_in
 
@@ -193,6 +193,8 @@ def _template(term: Term) -> _Template:
             return _called(f"#{function}", arguments)
         case Cast(term=inner, type=of):
             return _called(f"as {of.name}", (inner,))
+        case Lambda():
+            return _Template(repr(term).replace("%", "%%"), ())
     raise AssertionError("an aggregate is no part of a conjunction")
 
 

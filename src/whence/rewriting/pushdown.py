@@ -16,11 +16,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from whence.model.rules import Atom, Comparison, Condition, Literal, Rule, literal_terms
-from whence.model.terms import Call, Constant, Variable, variable_names, walk
+from whence.model.terms import Constant, Variable, variable_names
+from whence.rewriting.sideways import is_total
 from whence.rewriting.substitution import literal_with
-
-# Functions that have a value for all arguments of their types.
-_TOTAL = frozenset("and or not = != < <= > >= <=> in isnull isnotnull like startswith endswith contains".split())
 
 
 def push_conditions(
@@ -81,13 +79,5 @@ def _asked(rule: Rule, atom: Atom) -> Iterator[Literal]:
     columns = {term.name: Variable(str(place)) for place, term in enumerate(atom.terms) if isinstance(term, Variable)}
     for literal in rule.body:
         names = variable_names(literal_terms(literal))
-        if isinstance(literal, Comparison | Condition) and names and names <= columns.keys() and _is_total(literal):
+        if isinstance(literal, Comparison | Condition) and names and names <= columns.keys() and is_total(literal):
             yield literal_with(literal, columns)
-
-
-def _is_total(literal: Comparison | Condition) -> bool:
-    return all(
-        isinstance(part, Variable | Constant) or (isinstance(part, Call) and part.function in _TOTAL)
-        for term in literal_terms(literal)
-        for part in walk(term)
-    )

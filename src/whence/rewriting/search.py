@@ -17,11 +17,6 @@ from whence.errors import TypeMismatchError
 from whence.rewriting.fold import ViewFolds
 from whence.rewriting.signed_union import SignedUnion
 
-# So many steps are made in any case: from the best of what is known at first, and from the best that came of it.
-LEAST_STEPS = 2
-# But even then no longer than so many times what is allowed: a union of many rules has very many folds.
-LONGEST_STEPS = 3
-
 
 @dataclass(frozen=True, slots=True)
 class SearchLimits:
@@ -75,10 +70,15 @@ def cheapest_plan(
     cost: Callable[[SignedUnion], float],
     seconds_per_row: float = 0.0,
     limits: SearchLimits = DEFAULT_SEARCH,
+    started: float | None = None,
 ) -> FoundPlan:
-    """A plan that gives what the query gives. `others` are known to give the same, the unfolded query among them."""
-    # Of this thread, so that the search does not end early where others are busy.
-    started = time.thread_time()
+    """A plan that gives what the query gives. `others` are known to give the same, the unfolded query among them.
+
+    The time that is allowed began when `started`, by the clock of this thread, so that the search does not end early
+    where others are busy.
+    """
+    if started is None:
+        started = time.thread_time()
     numbers = count()
     pending: list[_Candidate] = []
     seen: set[SignedUnion] = set()
@@ -102,14 +102,15 @@ def cheapest_plan(
     while pending and best[0] > 0 and steps - improved < limits.stale_steps:
         # Nor does it look longer for something better than the best plan takes.
         allowed = min(most, max(limits.least_seconds, best[0] * seconds_per_row))
-        is_late = steps >= LEAST_STEPS and time.thread_time() - started >= allowed
+        is_late = time.thread_time() - started >= allowed
         if is_late:
             break
         _, _, plan = heappop(pending)
         steps += 1
         by_view: dict[str, dict[SignedUnion, _Candidate]] = {}
         for each, coefficient in plan:
-            if time.thread_time() - started >= LONGEST_STEPS * allowed:
+            # A union of many rules has very many folds.
+            if time.thread_time() - started >= allowed:
                 break
             for view, zero in views.of(each):
                 made = plan + (zero if coefficient == 1 else zero.times(coefficient))

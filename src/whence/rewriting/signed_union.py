@@ -65,8 +65,9 @@ class SignedUnion:
         return sorted(self.terms.items(), key=lambda item: (item[1] < 0, len(item[0].body), item[0].key))
 
     def lines(self, relation: str) -> list[str]:
-        """As text, a line for each rule."""
-        return [rule_text(rule) for rule in self.rules(relation)]
+        """As text, a line for each rule, in an order that the text alone decides."""
+        found = [(rule.sign < 0, len(rule.body), rule_text(rule)) for rule in self.rules(relation)]
+        return [text for _, _, text in sorted(found)]
 
     def __repr__(self) -> str:
         return f"SignedUnion({' '.join(self.lines('q'))})"

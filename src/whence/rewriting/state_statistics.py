@@ -48,6 +48,10 @@ class StateStatistics:
         if parts:
             self._values[state] = [self._total(parts, at) for at in range(len(parts[0].head))]
 
+    def begin(self, state: str, columns: int) -> None:
+        """Nothing is known of the values of what was not there before, nor with such columns."""
+        self._values[state] = [None] * columns
+
     def _total(self, parts: list[Conjunction], at: int) -> int | None:
         counts = [self._of_term(part, part.head[at]) for part in parts]
         known = [each for each in counts if each is not None]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeAlias
 
+from whence.model.lambdas import with_arguments
 from whence.model.rules import Atom, Comparison, Condition, Literal, Negation, Rule, literal_terms
 from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, Wildcard, children, variables
 from whence.model.terms import fold as fold_term
@@ -37,7 +38,9 @@ def _rebuilt(part: Term, inside: Sequence[Term], binding: Binding) -> Term:
 def with_children(term: Term, inside: Sequence[Term]) -> Term:
     """The term with other terms inside."""
     match term:
-        case Call() | Skolem():
+        case Call():
+            return with_arguments(term, inside)
+        case Skolem():
             return replace(term, arguments=tuple(inside))
         case Cast():
             return replace(term, term=inside[0])

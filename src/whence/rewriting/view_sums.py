@@ -12,9 +12,12 @@ from dataclasses import replace
 
 from whence.analysis.components import Component
 from whence.analysis.typed_rules import TypedRule
+from whence.functions.widening import is_integer
 from whence.model.rules import Atom, Literal, Negation, Rule
 from whence.model.schema import Relation
-from whence.model.terms import Skolem, Term, Variable, Wildcard, variable_names
+from whence.model.terms import Constant, Skolem, Term, Variable, Wildcard, variable_names
+from whence.model.types import Type
+from whence.model.types.numbers import FloatingType
 from whence.planning.join_order import key_columns
 from whence.rewriting.conjunction import Sets
 from whence.rewriting.signed_union import SignedUnion, summed
@@ -35,26 +38,40 @@ def is_readable_as_sum(component: Component, relations: Mapping[str, Relation]) 
 
 def is_plain(component: Component) -> bool:
     """Whether the rows of a view hold the values of its rules' bodies as they are, none converted to another type."""
-    return all(map(_is_plain, component.typed))
+    return all(map(is_plain_rule, component.typed))
 
 
-def _is_plain(typed: TypedRule) -> bool:
+def is_plain_rule(typed: TypedRule) -> bool:
     columns = typed.relations[typed.rule.head.relation].columns
     atoms = [literal for literal in typed.rule.body if isinstance(literal, Atom)]
     pairs = [*zip(typed.rule.head.terms, columns, strict=True)]
     for atom in atoms:
         pairs += zip(atom.terms, typed.relations[atom.relation].columns, strict=True)
-    return all(typed.type_of(term) == column.type for term, column in pairs if not isinstance(term, Wildcard))
+    return all(
+        typed.type_of(term) == column.type or _is_whole_number(term, column.type)
+        for term, column in pairs
+        if not isinstance(term, Wildcard)
+    )
+
+
+def _is_whole_number(term: Term, kind: Type) -> bool:
+    """Whether it is written as one, which is the same value in all widths."""
+    return isinstance(term, Constant) and is_integer(term.type) and is_integer(kind)
 
 
 def _is_duplicate_free(component: Component, relations: Mapping[str, Relation]) -> bool:
-    """Whether the head of its one rule tells the rows of all atoms, by the keys of these."""
+    """Whether the head of its one rule tells the rows of all atoms, which are those of sets."""
     if len(component.rules) > 1 or component.rules[0].sign < 0:
         return False
-    rule = with_names(component.rules[0])
+    (rule,) = component.rules
+    are_sets = all(relations[literal.relation].distinct for literal in rule.body if isinstance(literal, Atom))
+    return are_sets and tells_rows(rule, relations)
+
+
+def tells_rows(rule: Rule, relations: Mapping[str, Relation]) -> bool:
+    """Whether the head of a rule tells the row of each atom, copies aside, by the keys of these."""
+    rule = with_names(rule)
     atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-    if not all(relations[atom.relation].distinct for atom in atoms):
-        return False
     known = {name for term in rule.head.terms for name in _told(term)}
     learned = True
     while learned:
@@ -65,6 +82,15 @@ def _is_duplicate_free(component: Component, relations: Mapping[str, Relation]) 
                 known |= variable_names(atom.terms)
         learned = len(known) > before
     return all(variable_names(atom.terms) <= known for atom in atoms)
+
+
+def gives_different_rows(typed: TypedRule) -> bool:
+    """Whether no two bindings of a rule give the same row. Of the floating numbers zero is two, which join."""
+    kinds = [column.type for atom in typed.rule.body_atoms for column in typed.relations[atom.relation].columns]
+    has_two_zeros = any(isinstance(kind, FloatingType) for kind in kinds)
+    is_invented = any(isinstance(term, Skolem) for term in typed.rule.head.terms)
+    is_told = not has_two_zeros and not is_invented and is_plain_rule(typed)
+    return is_told and tells_rows(typed.rule, typed.relations)
 
 
 def _told(term: Term) -> set[str]:

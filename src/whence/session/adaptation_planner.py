@@ -28,6 +28,8 @@ class AdaptationPlanner:
     def __init__(self, engine: Engine, limits: SearchLimits = DEFAULT_SEARCH) -> None:
         self._engine = engine
         self.limits = limits
+        # Off for comparisons.
+        self.is_used = True
         self.seconds_per_row = SECONDS_PER_ROW
         forget_recent()
 
@@ -41,7 +43,7 @@ class AdaptationPlanner:
     ) -> Adaptation | None:
         """None where there is nothing to be used: nothing of what was there is defined otherwise."""
         adapts = self._engine.capabilities.adaptation
-        if adapts is None or after is before or _is_extended(before, after):
+        if not self.is_used or adapts is None or after is before or _is_extended(before, after):
             return None
         plan_costs = adapts.plan_costs()
         if plan_costs is None:

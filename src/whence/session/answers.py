@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -13,8 +13,10 @@ from whence.analysis.selection import with_aggregate_selection
 from whence.analysis.typed_rules import typed_rule
 from whence.errors import DataError
 from whence.model.program import ChangeRows, Program, RowAction
+from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row
+from whence.rewriting.magic_sets import with_magic_sets
 from whence.session.changes import Delete, Insert
 from whence.session.draft import Draft, TableDraft
 from whence.session.session import Session
@@ -111,9 +113,9 @@ def answer(session: Session, query: Program) -> Mapping[Row, int]:
     if any(part.recursive for part in parts):
         analysis = analyze(program, definitions.signatures)
         answered = query.relations[-1].name
-        _, analysis, _ = with_aggregate_selection(
-            (), query.rules, analysis, lambda name: name != answered, definitions.signatures
-        )
+        rules: Sequence[Rule] = query.rules
+        for rewrite in (with_aggregate_selection, with_magic_sets):
+            rules, analysis, _ = rewrite((), rules, analysis, lambda name: name != answered, definitions.signatures)
     else:
         # The parser has found every name and type. What is left to analyze is whether a recursion has a meaning.
         relations = {relation.name: relation for relation in program.relations}

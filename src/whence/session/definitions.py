@@ -16,6 +16,7 @@ from whence.model.graphs import reached
 from whence.model.program import Catalog, Functions, Program, Signature
 from whence.model.rules import Rule
 from whence.model.schema import Relation, has_same_values, is_auxiliary, owner
+from whence.rewriting.magic_sets import magic_notice, with_magic_sets
 from whence.rewriting.pushdown import push_conditions
 from whence.session.functions import WaitingViews
 
@@ -153,7 +154,27 @@ class Definitions:
 
     def without(self, name: str) -> Definitions:
         """Without a relation that no other reads, and what serves it."""
-        kept = {known: relation for known, relation in self.relations.items() if owner(known) != name}
+        return self._keeping({known: each for known, each in self.relations.items() if owner(known) != name})
+
+    def only(self, names: Collection[str]) -> Definitions:
+        """Relations that read no others, and what serves them."""
+        return self._keeping({known: each for known, each in self.relations.items() if owner(known) in names})
+
+    def beside(self, other: Definitions) -> Definitions:
+        """With all that others have, of which none has the name of one of these."""
+        relations = {**self.relations, **other.relations}
+        return replace(
+            self,
+            analysis=Analysis(
+                Program(tuple(relations.values()), self.rules + other.rules),
+                relations,
+                (*self.analysis.components, *other.analysis.components),
+            ),
+            views=self.views | other.views,
+            functions={**self.functions, **other.functions},
+        )
+
+    def _keeping(self, kept: Mapping[str, Relation]) -> Definitions:
         components = tuple(each for each in self.analysis.components if each.relations[0] in kept)
         rules = tuple(rule for rule in self.rules if rule.head.relation in kept)
         return replace(
@@ -186,16 +207,23 @@ class Definitions:
     ) -> Analysis:
         """New relations and rules beside what is known. What is wrong is said of the rules as they were written."""
         whole = analyze(Program((*known.relations, *relations), known.rules + rules), self.signatures)
-        new, whole, renamed = with_aggregate_selection(
-            known.rules, rules, whole, lambda name: is_auxiliary(name) or name in unseen, self.signatures
-        )
-        notices = tuple(_selection_notice(old, name) for old, name in renamed.items() if old in unseen)
+
+        def is_hidden(name: str) -> bool:
+            return is_auxiliary(name) or name in unseen
+
+        new, whole, selected = with_aggregate_selection(known.rules, rules, whole, is_hidden, self.signatures)
         together = {name: each.relations for each in whole.components if each.recursive for name in each.relations}
         tests = with_existence_tests(push_conditions(new, is_auxiliary, together), whole.relations, together)
         if tests.rules != tuple(new):
+            new = tests.rules
             whole = analyze(
-                Program((*whole.program.relations, *tests.relations), known.rules + tests.rules), self.signatures
+                Program((*whole.program.relations, *tests.relations), (*known.rules, *new)), self.signatures
             )
+        _, whole, asked = with_magic_sets(known.rules, new, whole, is_hidden, self.signatures)
+        notices = (
+            *(_selection_notice(old, name) for old, name in selected.items() if old in unseen),
+            *(magic_notice(old, name) for old, name in asked.items() if old in unseen),
+        )
         return replace(whole, notices=(*whole.notices, *notices)) if notices else whole
 
 

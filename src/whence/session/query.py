@@ -38,6 +38,7 @@ from whence.lang.sql.positions import span_of
 from whence.lang.sql.schemas import join_names
 from whence.model.schema import Relation
 from whence.model.span import SourceText, Span
+from whence.session.asked_recursions import with_starts
 from whence.session.definitions import Definitions
 from whence.session.isolation import ISOLATION, SETTINGS, plain
 
@@ -174,9 +175,10 @@ class ParsedQuery:
     source: SourceText
     tree: exp.Expr
 
-    def relations(self, definitions: Definitions) -> Sequence[Relation]:
-        """The relations that it reads, after a look at whether a query can read them."""
-        _check_functions(self.tree, definitions, self.source)
+    def relations(self, definitions: Definitions, *, calls_functions: bool = False) -> Sequence[Relation]:
+        """The relations that it reads, after a look at whether a query can read them, and call what it calls."""
+        if not calls_functions:
+            _check_functions(self.tree, definitions, self.source)
         return _relations(self.tree, definitions, self.source)
 
     def prepared(self, definitions: Definitions, table: Callable[[Relation], pa.Table]) -> PreparedQuery:
@@ -187,7 +189,7 @@ class ParsedQuery:
     def _translated(self) -> str:
         try:
             with room_to_descend(self._whole):
-                return _bound_as_read(self.tree).sql(ZonelessDuckDB, unsupported_level=ErrorLevel.RAISE)
+                return _bound_as_read(with_starts(self.tree)).sql(ZonelessDuckDB, unsupported_level=ErrorLevel.RAISE)
         except GlotUnsupportedError as error:
             raise UnsupportedError(f"the query cannot be answered: {error}") from None
 

@@ -101,6 +101,7 @@ class Redefinition:
             case CreateTable(relation=relation):
                 if self.catalog.find(relation.name) is not None:
                     return False
+                self._check_made_again(relation, statement.span)
                 self._tables[relation.name] = relation
                 self._constraints[relation.name] = statement.constraints
             case CreateView(name=name):
@@ -117,6 +118,19 @@ class Redefinition:
             case AlterTable():
                 self._alter(statement)
         return True
+
+    def _check_made_again(self, relation: Relation, span: Span | None) -> None:
+        """A table with the columns of one that goes in the same step would have its rows, under another key, time to
+        live or window than they came by.
+        """
+        old = self.before.tables.get(relation.name)
+        if relation.name in self._dropped and old is not None and old.columns == relation.columns:
+            raise StateError(
+                f"table {relation.name!r} cannot be dropped and made again in one step",
+                span=span,
+                hint="rows stay with the key, the time to live and the window that they came by: make a table of "
+                "another name, or drop this one in a step of its own",
+            )
 
     def define_view(self, definition: Program, span: Span | None, *, keeps_derivations: bool = False) -> None:
         """A view as it is defined from now on, by rules for it and for what serves it."""

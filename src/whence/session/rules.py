@@ -7,7 +7,7 @@ from pathlib import Path
 
 from whence.analysis.analyze import Analysis, analyze
 from whence.analysis.limits import DEFAULT_LIMITS
-from whence.errors import DuplicateNameError, ParseError, StateError, WhenceError
+from whence.errors import DuplicateNameError, ParseError, StateError, UnsupportedError, WhenceError
 from whence.incremental.counting.counting import Counting
 from whence.model.program import Directive, Program
 from whence.model.rules import Rule
@@ -28,6 +28,7 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
     rules = tuple(rule for rule in program.rules if rule.head.relation not in facts)
     _check_declarations(program.relations, before)
     _check_heads(rules, facts, before)
+    _check_keys(program.relations, rules)
     declared = [relation for relation in program.relations if relation.name not in before.relations]
     analysis = _analyzed(program, declared, before)
     views = frozenset(rule.head.relation for rule in rules)
@@ -36,7 +37,11 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
     draft = session.draft()
     for name, rows in _rows(analysis, facts, before).items():
         draft.table(analysis.relations[name]).insert(read_rows(rows, analysis.relations[name]))
-    notices: list[str] = []
+    notices = [
+        f"{each.relation!r} is marked magic, and all of its rows are needed"
+        for each in program.directives
+        if each.kind == "magic" and each.relation in after.views
+    ]
     for directive in program.directives:
         if directive.kind == "input":
             relation = _input_relation(directive, after)
@@ -49,9 +54,25 @@ def apply_rules(session: Session, program: Program, directory: Path, *, outside:
 
 
 def _unseen(program: Program, views: frozenset[str]) -> frozenset[str]:
-    """The views that are no output. A program that does not say what its output is has all of them for it."""
-    outputs = {each.relation for each in program.directives if each.kind != "input"}
-    return views - outputs if outputs else frozenset()
+    """The views that are no output. A program that does not say what its output is has all of them for it, but those
+    that it marks as magic.
+    """
+    outputs = {each.relation for each in program.directives if each.kind not in ("input", "magic")}
+    marked = frozenset(each.relation for each in program.directives if each.kind == "magic")
+    return (views if outputs else views & marked) - outputs
+
+
+def _check_keys(relations: Iterable[Relation], rules: Iterable[Rule]) -> None:
+    """What the rules of a relation yield is not looked at for keys."""
+    ruled = {rule.head.relation: rule for rule in rules}
+    for relation in relations:
+        if relation.key and relation.name in ruled:
+            raise UnsupportedError(
+                f"{relation.name!r} has a key and rules, and a key is checked where rows are inserted",
+                span=relation.span,
+                related=[("this rule defines it", ruled[relation.name].span)],
+                hint="give the key to the relations that the rules read, or keep one row of each with choice-domain",
+            )
 
 
 def _analyzed(program: Program, declared: Sequence[Relation], before: Definitions) -> Analysis:

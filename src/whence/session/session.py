@@ -12,6 +12,7 @@ from whence.deadline import may_give_up
 from whence.engines.engine import Engine
 from whence.errors import UnsupportedError
 from whence.interrupts import held
+from whence.logs import FIELDS
 from whence.model.rules import Rule
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
@@ -100,7 +101,7 @@ class Session:
         # What the commits of this process add up to.
         self.totals = CommitTotals()
         # Of the last commit.
-        self._timestamp = LONG_AGO
+        self.timestamp = LONG_AGO
 
     def restore(self, state: State, journal: Journal | None = None) -> None:
         """Become what a journal has kept, and keep there what comes. Before the first commit only."""
@@ -110,7 +111,7 @@ class Session:
             self.clock.set(state.tick)
         self.definitions = state.definitions
         self.version = state.version
-        self._timestamp = state.timestamp or LONG_AGO
+        self.timestamp = state.timestamp or LONG_AGO
         self.notices = list(state.notices)
         if journal is not None:
             self.journal = journal
@@ -299,7 +300,7 @@ class Session:
         return Record(
             version=Version(self.version + 1),
             # A wall clock may be set back; commits follow each other all the same.
-            timestamp=max(wall_clock(), self._timestamp),
+            timestamp=max(wall_clock(), self.timestamp),
             before=self.definitions,
             after=change.after,
             tables=partial(self.tables.changes, change.draft),
@@ -330,7 +331,7 @@ class Session:
             self.tables.pass_time(change.tick.time)
         if change.notices:
             self.notice(change.notices)
-        self.version, self._timestamp = record.version, record.timestamp
+        self.version, self.timestamp = record.version, record.timestamp
         if self.subscriptions.all:
             for name, delta in record.seen.items():
                 self.subscriptions.post(after.relations[name], Entry(record.version, record.timestamp, delta))
@@ -351,16 +352,21 @@ class Session:
                 rows_in += came + went
         passage = change.draft.passage
         metrics = {"rows_in": rows_in, "rows_out": rows_out, "expired": passage.expired, "evicted": passage.evicted}
-        return self.totals.add(
-            Commit(
-                version=record.version,
-                timestamp=record.timestamp,
-                inserted=inserted,
-                deleted=deleted,
-                elapsed=time.perf_counter() - change.started,
-                metrics={**metrics, **self.engine.metrics()},
-            )
+        commit = Commit(
+            version=record.version,
+            timestamp=record.timestamp,
+            inserted=inserted,
+            deleted=deleted,
+            elapsed=time.perf_counter() - change.started,
+            metrics={**metrics, **self.engine.metrics()},
         )
+        if logger.isEnabledFor(logging.INFO):
+            fields = {"version": commit.version, "seconds": commit.elapsed, **commit.metrics}
+            fields |= {"inserted": inserted, "deleted": deleted}
+            logger.info(
+                "version %d, rows in: %d, rows out: %d", commit.version, rows_in, rows_out, extra={FIELDS: fields}
+            )
+        return self.totals.add(commit)
 
     def _seen(
         self, deltas: Mapping[str, Delta], definitions: Definitions, *, is_settled: bool = True

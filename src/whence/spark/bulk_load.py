@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame
 
 from whence.engines.spark.engine import SparkEngine
 from whence.engines.spark.frames import FrameDelta
-from whence.engines.spark.types import column_names, rows_from_arrow, spark_type
+from whence.engines.spark.types import column_names, held_column, in_months, rows_from_arrow
 from whence.errors import DataError, UnsupportedError
 from whence.functions.types import fits
 from whence.model.schema import Relation
@@ -39,7 +39,7 @@ def few_rows(frame: DataFrame, *, in_columns: bool = False) -> pa.Table | None:
     most = min(rows, values // max(1, len(frame.columns)))
     # What Spark plans with; PySpark has no other way to it.
     size = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()  # noqa: SLF001
-    found = (frame if int(str(size)) <= UNLIMITED_BYTES else frame.limit(most + 1)).toArrow()
+    found = in_months(frame if int(str(size)) <= UNLIMITED_BYTES else frame.limit(most + 1)).toArrow()
     return found if found.num_rows <= most else None
 
 
@@ -116,7 +116,7 @@ class BulkChecks:
                     f"{field.dataType.simpleString().upper()}",
                     hint="cast it before",
                 )
-            value = zoneless(functions.col(f"`{field.name}`"), field.dataType).cast(spark_type(column.type))
+            value = held_column(zoneless(functions.col(f"`{field.name}`"), field.dataType), column.type)
             # There is one zero.
             picked.append((value + functions.lit(0.0) if column.type in (DOUBLE, REAL) else value).alias(f"c{at}"))
         kept = self._home.keep(relation.name, frame.select(*picked))

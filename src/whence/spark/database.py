@@ -25,6 +25,7 @@ from whence.explain.explain import Explanation
 from whence.interrupts import held, interruptible, steady_context
 from whence.lang.sql.parameters import Parameters
 from whence.model.schema import Relation
+from whence.model.types import Type
 from whence.model.updates import Commit
 from whence.session.batch import BatchChange
 from whence.session.changes import ignores_missing
@@ -51,6 +52,7 @@ from whence.spark.query import SparkQuery
 from whence.spark.sessions import check_running, own_session
 from whence.spark.source import register
 from whence.spark.streams.handle import RunningStreams, Streams
+from whence.spark.udfs import publish_function
 from whence.storage.files.database_files import later_changes
 from whence.storage.files.files import open_files
 from whence.storage.files.store import Storage
@@ -105,6 +107,10 @@ class SparkDatabase(Database):
             found = session.definitions.relation(relation)
             later = later_changes(self._storage.files, self._storage.current, found, version)
             return self._publisher.frame(found, later)
+
+    def function(self, name: str, function: Callable[..., object], *, returns: str | Type) -> None:
+        super().function(name, function, returns=returns)
+        publish_function(self._spark, self._session.definitions.functions[name.lower()])
 
     def prepare_query(self, sql: str | bytes, params: Parameters | None = None) -> Query:
         text = decode(sql, "<query>", ParseError) if isinstance(sql, bytes) else sql

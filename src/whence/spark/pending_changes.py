@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as compute
 import pyarrow.parquet as parquet
+from pyspark.sql.types import LongType, StructField, StructType
 
-from whence.engines.spark.types import column_names, rows_to_arrow, with_columns
+from whence.engines.spark.types import column_names, frame_schema, public_sql, rows_to_arrow, with_columns
 from whence.model.schema import Relation
 from whence.model.updates import Delta
 from whence.spark.decorators import quoted
@@ -22,8 +23,10 @@ from whence.storage.files.files import Files
 
 # Where the files are, below the root of a database.
 PUBLISHED = "published"
-# So many files are listed and opened by a query before they become one.
-MOST_FILES = 16
+_SPARK_SCHEMA = "org.apache.spark.sql.parquet.row.metadata"
+# So many files are listed and opened by a query before they become one. Spark has to be told of that one, which takes
+# longer than a small commit does.
+MOST_FILES = 64
 # So many changed rows are added up in one task and handed to all tasks of a scan.
 FEW_ROWS = 200_000
 
@@ -53,7 +56,9 @@ class PendingChanges:
     def with_change(self, change: pa.Table) -> PendingChanges:
         """One more commit. Spark sees all of it or nothing."""
         sink = pa.BufferOutputStream()
-        parquet.write_table(change, sink)
+        # By these words Spark tells an interval from a number.
+        own = StructType([*frame_schema(self.relation).fields, StructField("n", LongType())])
+        parquet.write_table(change.replace_schema_metadata({_SPARK_SCHEMA: own.json()}), sink)
         self.files.create(f"{self.path}/{self.count:06}.parquet", sink.getvalue().to_pybytes())
         takes_away = self.takes_away or _takes_away(change)
         return replace(self, count=self.count + 1, rows=self.rows + change.num_rows, takes_away=takes_away)
@@ -61,12 +66,16 @@ class PendingChanges:
     def merged_into(self, path: str, change: pa.Table) -> PendingChanges:
         """The same changes and one more in another directory, in one file."""
         self.files.make_directory(path)
-        written = [self.files.read(f"{self.path}/{number:06}.parquet") for number in range(self.count)]
-        tables = [parquet.read_table(pa.BufferReader(data)) for data in written]
-        merged = added_up(pa.concat_tables([*tables, change], promote_options="default"), self.relation)
+        merged = added_up(pa.concat_tables([self.table(), change], promote_options="default"), self.relation)
         # Where rows have gone, more will go, and the text of the view is ready for them.
         takes_away = self.takes_away or _takes_away(change)
         return PendingChanges(self.files, self.relation, path, takes_away=takes_away).with_change(merged)
+
+    def table(self) -> pa.Table:
+        """All of them, not added up."""
+        written = [self.files.read(f"{self.path}/{number:06}.parquet") for number in range(self.count)]
+        tables = [parquet.read_table(pa.BufferReader(data)) for data in written]
+        return pa.concat_tables(tables, promote_options="default")
 
     def sql(self, base: Base) -> str:
         """The rows that there are, copies included, under the names of the columns."""
@@ -78,7 +87,10 @@ class PendingChanges:
             f"GROUP BY {columns} HAVING sum(n) <> 0"
         )
         added = f"SELECT {columns}, n FROM pending WHERE n > 0"
-        named = ", ".join(f"c{at} AS {quoted(column)}" for at, column in enumerate(relation.column_names))
+        named = ", ".join(
+            f"{public_sql(f'c{at}', column.type)} AS {quoted(column.name)}"
+            for at, column in enumerate(relation.columns)
+        )
         if base.single:
             copies = "" if relation.distinct else " LATERAL VIEW explode(sequence(1, CAST(n AS INT))) AS copy"
             return (

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from whence.engines.spark.errors import evaluation_errors, first_line, unreadable_file
+from whence.engines.spark.types import in_months
 from whence.errors import EvaluationError, ParseError, UnsupportedError
 from whence.lang.sql.parameters import Parameters
 from whence.lang.sql.schemas import WRITTEN_SCHEMA
@@ -27,6 +28,7 @@ from whence.session.session import Session
 from whence.sources.rows import zoneless
 from whence.spark.publication import Publisher
 from whence.spark.sessions import own_session
+from whence.spark.udfs import lend_functions
 
 # Between attempts to stop a query.
 RETRY_SECONDS = 0.2
@@ -48,7 +50,7 @@ class SparkQuery:
 
     def _answer(self, definitions: Definitions, limit: int | None, timeout: float | None) -> pa.Table:
         parsed = parsed_query(self.text, self.params)
-        used = parsed.relations(definitions)
+        used = parsed.relations(definitions, calls_functions=True)
         for relation in used:
             if "." in relation.name:
                 raise UnsupportedError(
@@ -60,10 +62,11 @@ class SparkQuery:
         session = own_session(self.publisher.spark)
         for relation in used:
             self.publisher.publish_in(session, relation)
+        lend_functions(self.publisher.spark, session, {call.name for call in parsed.tree.find_all(exp.Anonymous)})
         try:
             with _stopped_after(timeout, session), evaluation_errors():
                 answer = session.sql(self.text, args=_arguments(self.params))
-                return zoneless((answer if limit is None else answer.limit(limit)).toArrow())
+                return zoneless(in_months(answer if limit is None else answer.limit(limit)).toArrow())
         except _StoppedError:
             raise too_long(timeout) from None
         except AnalysisException as error:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 import pyarrow as pa
+import pyarrow.compute as compute
 import pyspark.sql.functions as functions
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,7 +15,7 @@ from whence.engines.spark.types import arrow_frame, column_names
 from whence.errors import StateError, UnsupportedError
 from whence.model.schema import Relation
 from whence.spark.sessions import check_running
-from whence.spark.stored_rows import Counted, StoredRows, added_up, overlay_of, with_changes
+from whence.spark.stored_rows import Counted, StoredRows, added_up, overlay_of, with_changes, with_few_changes
 from whence.storage.files.database_files import DatabaseFiles, StoredVersion
 from whence.storage.files.feeds import FeedPart, segment_changes
 from whence.storage.files.files import Files, open_files
@@ -64,12 +65,12 @@ def before(
     frames = [segment_changes(spark, files, relation, each) for each in large]
     if small:
         total = added_up(pa.concat_tables(small, promote_options="default"), relation)
-        if not total.num_rows and not large:
-            return counted
+        if not large:
+            at = total.schema.get_field_index(COUNT)
+            undone = total.set_column(at, total.schema.field(at), compute.negate(total.column(COUNT)))
+            return with_few_changes(spark, relation, counted, undone) if total.num_rows else counted
         frames.append(arrow_frame(spark, total))
     changes = reduce(DataFrame.unionByName, frames)
-    if len(frames) > 1 or large:
-        sums = changes.groupBy(*column_names(relation.arity)).agg(functions.sum(COUNT).alias(COUNT))
-        changes = sums.where(f"{COUNT} <> 0")
-    undone = changes.withColumn(COUNT, -functions.col(COUNT))
-    return with_changes(relation, counted, undone, few=not large)
+    sums = changes.groupBy(*column_names(relation.arity)).agg(functions.sum(COUNT).alias(COUNT))
+    undone = sums.where(f"{COUNT} <> 0").withColumn(COUNT, -functions.col(COUNT))
+    return with_changes(relation, counted, undone, few=False)

@@ -6,7 +6,7 @@ Nothing here asks who wrote the files, so that a writer and its readers elsewher
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import pyarrow as pa
@@ -14,11 +14,12 @@ import pyarrow.compute as compute
 import pyspark.sql.functions as functions
 from pyspark.sql import DataFrame, SparkSession
 
-from whence.engines.spark.frames import as_seen, overlaid, summed
+from whence.engines.spark.frames import as_seen, overlaid, present, summed
 from whence.engines.spark.registry import COUNTS, latest
-from whence.engines.spark.types import arrow_frame, column_names, rows_from_arrow
+from whence.engines.spark.types import arrow_frame, column_names, public_sql, rows_from_arrow, with_columns
 from whence.model.schema import Column, Relation
 from whence.spark.bulk_load import joined
+from whence.spark.filtered_rows import bag_after, derived_set_after, replaced, set_after
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
 from whence.storage.files.segments import read_segments
@@ -41,7 +42,12 @@ class Counted:
         if not self.single:
             copies = functions.sequence(functions.lit(1), functions.col("n").cast("int"))
             frame = frame.where("n > 0").withColumn("n", functions.explode(copies))
-        return frame.select([functions.col(f"c{at}").alias(name) for at, name in enumerate(relation.column_names)])
+        return frame.select(
+            [
+                functions.expr(public_sql(f"c{at}", column.type)).alias(column.name)
+                for at, column in enumerate(relation.columns)
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +66,7 @@ class StoredRows:
 
     def counted(self, spark: SparkSession, files: Files) -> Counted:
         base = read_segments(spark, files, self.segments, self.columns) if self.segments else None
-        found = None if base is None else self._scanned(spark, files, base)
+        found = None if base is None else self._filtered(spark, base) or self._scanned(spark, files, base)
         if found is not None:
             return found
         relation = self.relation
@@ -68,6 +74,34 @@ class StoredRows:
             known = "n" if self.kind == COUNTS else self.columns[relation.arity].name
             base = overlaid(relation, base, arrow_frame(spark, self.overlay), known)
         return Counted(as_seen(base, relation), single=relation.distinct)
+
+    def with_changes(self, changes: pa.Table) -> StoredRows:
+        """A bag after changes of its counts."""
+        more = changes.select(self.overlay.column_names).cast(self.overlay.schema)
+        return replace(self, overlay=added_up(pa.concat_tables([self.overlay, more]), self.relation))
+
+    def _filtered(self, spark: SparkSession, base: DataFrame) -> Counted | None:
+        """The rows as a scan that knows what has changed; None if that is too much, or rows lie in several places."""
+        relation, overlay = self.relation, self.overlay
+        counts = [each.counts for each in self.segments if each.rows]
+        is_apart = relation.distinct and (self.is_table or self.kind != COUNTS)
+        if self._repeats or not overlay.num_rows or (len(counts) > 1 and not is_apart):
+            return None
+        if self.kind != COUNTS:
+            there = overlay.filter(overlay.column(self.columns[relation.arity].name).is_valid())
+            added = with_columns(there.select(column_names(relation.arity)), {"n": _ones(there.num_rows)})
+            return _set(replaced(spark, relation, as_seen(base, relation), overlay, added))
+        if any(each is None or each[0] < 0 for each in counts):
+            return None
+        if self.is_table and relation.distinct:
+            return _set(set_after(spark, relation, base, overlay))
+        if relation.distinct:
+            found = derived_set_after(spark, relation, base, overlay)
+            return _set(None if found is None else present(found))
+        single = all(each is None or each[1] == 1 for each in counts)
+        bag = bag_after(spark, relation, base, overlay, single=single)
+        most = compute.max(overlay.column("n")).as_py()
+        return None if bag is None else Counted(bag, once=most < 0, single=single and most <= 1)
 
     @property
     def _repeats(self) -> bool:
@@ -102,6 +136,14 @@ class StoredRows:
         return Counted(joined(together, gone, relation, "left_anti").unionByName(touched), once, relation.distinct)
 
 
+def _set(frame: DataFrame | None) -> Counted | None:
+    return None if frame is None else Counted(frame)
+
+
+def _ones(count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(1, pa.int64()), count)
+
+
 def overlay_of(kind: str, relation: Relation, logs: pa.Table) -> pa.Table:
     """What logs come to, each row once."""
     return added_up(logs, relation) if kind == COUNTS else latest(logs, relation)
@@ -128,6 +170,14 @@ def _added_up_in_python(changes: pa.Table, relation: Relation) -> pa.Table:
     found = changes.take(pa.array([places[row] for row in kept], pa.int64()))
     at = changes.schema.get_field_index("n")
     return found.set_column(at, changes.schema.field(at), pa.array([totals[row] for row in kept], pa.int64()))
+
+
+def with_few_changes(spark: SparkSession, relation: Relation, counted: Counted, changes: pa.Table) -> Counted:
+    """The rows after changes of their counts, each of another row."""
+    found = None
+    if relation.distinct:
+        found = set_after(spark, relation, counted.frame, changes)
+    return _set(found) or with_changes(relation, counted, arrow_frame(spark, changes), few=True)
 
 
 def with_changes(relation: Relation, counted: Counted, changes: DataFrame, *, few: bool) -> Counted:

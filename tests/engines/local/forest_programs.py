@@ -69,6 +69,8 @@ class PlainPrograms:
                 self.add_atom(body, name, INPUTS[name])
         for _ in range(self.rng.choice((0, 0, 1, 1))):
             self.add_comparison(body)
+        for _ in range(self.rng.choice((0, 0, 0, 0, 1, 1, 2))):
+            self.add_negation(body)
         terms: list[str] = []
         for kind in own[head]:
             terms.append(self.head_term(body, kind, terms))
@@ -93,6 +95,20 @@ class PlainPrograms:
                 bound.append(f"{kind[0].lower()}{len(bound)}")
                 terms.append(bound[-1])
         body.literals.append(f"{name}({', '.join(terms)})")
+
+    def add_negation(self, body: _Body) -> None:
+        """Of what is below, by any of its columns, or by none."""
+        name = self.rng.choice(list(INPUTS))
+        terms = []
+        for kind in INPUTS[name]:
+            chance, bound = self.rng.random(), body.bound[kind]
+            if chance < 0.1 and bound:
+                terms.append(self.computed(body, kind))
+            elif chance < 0.7 and bound:
+                terms.append(self.rng.choice(bound))
+            else:
+                terms.append("_" if chance < 0.9 else self.constant(kind))
+        body.literals.append(f"!{name}({', '.join(terms)})")
 
     def add_comparison(self, body: _Body) -> None:
         kind = self.rng.choice([kind for kind, names in body.bound.items() if names] or [""])
@@ -165,6 +181,15 @@ COSTS = (
     "best(x, max<c>) :- start(x, c). best(y, max<d - c>) :- best(x, d), w(x, y, c).",
     "best(x, min<c>) :- start(x, c). best(y, min<d + c>) :- best(x, d), w(x, y, c), start(y, c), (x + y) % 3 != {n}.",
     "best(x, min<c>) :- start(x, c). best((y + 1) % 5, min<d + c>) :- best(x, d), w(x, z, c), e(z, y), isnotnull(y).",
+    "best(x, y, min<c>) :- w(x, y, c). best(x, y, min<c + d>) :- best(x, z, c), best(z, y, d).",
+    """best(x, y, max<c>) :- w(x, y, c), !f(y, x).
+    best(x, y, max<least(c, d)>) :- best(x, z, c), best(z, y, d), !e(z, _).""",
+    "best(x, y, min<c>) :- w(x, y, c). best(x, y, min<c + d>) :- w(x, z, c), best(z, y, d), !f(z, {n}), !start(x, c).",
+    """best(x, min<c>) :- start(x, c).
+    best(y, min<c + d + {n}>) :- best(x, c), best(z, d), w(x, y, _), e(y, z), !f(x, z).
+    best(y, min<d + c>) :- best(x, d), w(x, y, c), !e(x, y), d < 20.""",
+    """best(x, min<c>) :- start(x, c). best(y, min<c + d>) :- other(x, c), best(z, d), f(x, y), f(y, z), x != z.
+    other(y, min<d + c>) :- best(x, d), w(x, y, c), !e(y, _). other(x, min<c + d>) :- other(x, c), other(x, d).""",
     """best(x, y, min<c>) :- w(x, y, c). best(x, y, min<c + d>) :- w(x, z, c), best(z, y, d), x != y.
     via(x, y, min<y>) :- w(x, y, c), best(x, y, c).
     via(x, y, min<z>) :- w(x, z, c), best(z, y, d), best(x, y, c + d).

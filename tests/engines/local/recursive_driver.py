@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from whence.analysis.analyze import Analysis, analyze
@@ -22,13 +22,7 @@ from whence.model.rules import Atom, Negation
 from whence.model.types import Row
 from whence.model.updates import Delta
 
-ALL: Sequence[type[Absorption | EagerAbsorption | DRed | Relative | Recompute]] = (
-    Absorption,
-    EagerAbsorption,
-    DRed,
-    Relative,
-    Recompute,
-)
+ALL: Sequence[Callable[..., Maintainer]] = (Absorption, EagerAbsorption, DRed, Relative, Recompute)
 
 Tables = Mapping[str, Mapping[Row, int]]
 
@@ -59,7 +53,7 @@ class Driver:
         analysis: Analysis,
         functions: Functions | None = None,
         limits: RecursionLimits = DEFAULT_LIMITS,
-        strategies: Sequence[type[Absorption | EagerAbsorption | DRed | Relative | Recompute]] = ALL,
+        strategies: Sequence[Callable[..., Maintainer]] = ALL,
         base: Tables | None = None,
     ) -> None:
         self.analysis = analysis
@@ -75,11 +69,9 @@ class Driver:
                     self.maintained.append(self.build(component, strategy))
         self.check()
 
-    def build(
-        self, component: Component, strategy: type[Absorption | EagerAbsorption | DRed | Relative | Recompute]
-    ) -> Maintained:
+    def build(self, component: Component, strategy: Callable[..., Maintainer]) -> Maintained:
         stores = {name: self.stores[name] for name in inputs(component)}
-        maintainer: Maintainer = strategy(component, self.analysis.relations, self.functions, stores, self.limits)
+        maintainer = strategy(component, self.analysis.relations, self.functions, stores, self.limits)
         maintained = Maintained(maintainer, component, {name: {} for name in component.relations})
         maintained.add(maintainer.build())
         maintainer.settle()

@@ -32,8 +32,12 @@ RULES = """
     walk(x, w, 0) :- start(x, w).
     walk(y, w, n + 1) :- walk(x, w, n), link(x, y, _), n < 3.
     degree(x, count<y>) :- cheapest(x, y, _).
+    safe(x, y) :- link(x, y, _), !start(y, _).
+    safe(x, y) :- safe(x, z), link(z, y, _), !start(y, 3), !cheapest(y, _, 1), !reached(z).
+    meeting(x, y, min<c>) :- link(x, y, c), !link(y, x, c).
+    meeting(x, y, min<c + d>) :- meeting(x, z, c), meeting(z, y, d), !safe(z, _).
 """
-VIEWS = ("reached", "cheapest", "walk", "degree")
+VIEWS = ("reached", "cheapest", "walk", "degree", "safe", "meeting")
 NAMES = [f"n{at}" for at in range(9)]
 
 

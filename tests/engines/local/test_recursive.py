@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -10,8 +10,14 @@ import pytest
 
 from tests.engines.local.recursive_driver import Driver
 from tests.engines.local.recursive_programs import FUNCTIONS, random_program, random_update
+from whence.analysis.components import Component
 from whence.analysis.limits import RecursionLimits
+from whence.engines.local.forest import maintainer
+from whence.engines.local.forest.forests import forest_for, over_deleting_forest_for
+from whence.engines.local.forest.values import NotCompiledError
+from whence.engines.local.split_forest import split_forest_for
 from whence.errors import ConvergenceError, EvaluationError
+from whence.incremental.maintainer import Maintainer
 from whence.incremental.recursive.absorption import Absorption
 from whence.incremental.recursive.dred import DRed
 from whence.incremental.recursive.recompute import Recompute
@@ -23,7 +29,25 @@ STEPS = 12
 BLOCK = 20
 
 
-def play(seed: int, strategies: Sequence[type[Any]], size: int) -> None:
+def compiled(component: Component, *parts: Any) -> Maintainer:
+    make: Callable[..., Maintainer] = forest_for
+    if any(len(rule.aggregates) > 1 for rule in component.rules):
+        make = split_forest_for
+    try:
+        return make(component, *parts, Absorption)
+    except NotCompiledError:
+        return Absorption(component, *parts)
+
+
+def compiled_dred(*parts: Any) -> Maintainer:
+    make: Callable[..., Maintainer] = over_deleting_forest_for
+    try:
+        return make(*parts, DRed)
+    except NotCompiledError:
+        return DRed(*parts)
+
+
+def play(seed: int, strategies: Sequence[Callable[..., Maintainer]], size: int) -> None:
     """Random changes to a random program, over tables of this size."""
     rng = Random(seed)
     text, analysis = random_program(seed)
@@ -48,6 +72,17 @@ def play(seed: int, strategies: Sequence[type[Any]], size: int) -> None:
 def test_random_programs(first: int) -> None:
     for seed in range(first, first + BLOCK):
         play(seed, [Absorption, DRed, Relative, Recompute], 14)
+
+
+@pytest.mark.parametrize("is_rebuilt", [False, True])
+@pytest.mark.parametrize("first", range(PROGRAMS, PROGRAMS + 80, BLOCK))
+def test_compiled_programs(first: int, is_rebuilt: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Followed as far as it goes, or grown again wherever anything dies."""
+    if is_rebuilt:
+        monkeypatch.setattr(maintainer, "_WORTH_REBUILDING", 0)
+        monkeypatch.setattr(maintainer, "_PARTS_THAT_GO", ((0, 0),))
+    for seed in range(first, first + BLOCK // 2):
+        play(seed, [compiled, compiled_dred], 14)
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, BLOCK))

@@ -39,6 +39,7 @@ from whence.model.types import (
     Type,
     Value,
 )
+from whence.model.types.intervals import DAY_TIME, YEAR_MONTH, Months
 
 PRICE, WIDE, FINE, LONG = DecimalType(6, 2), DecimalType(38, 4), DecimalType(38, 30), DecimalType(18, 0)
 LOOKUP = MapType(STRING, INT)
@@ -88,6 +89,11 @@ VALUES: dict[Type, Sequence[Value]] = {
     ArrayType(PRICE): ((), (Decimal("0.50"), None)),
     ArrayType(REAL): ((), (0.5, -2.0), (1.5, None), (3.0, 4.0)),
     ArrayType(DATE): ((), (datetime.date(2024, 2, 29),)),
+    YEAR_MONTH: tuple(map(Months, (0, 1, -1, 14, -30, 2**31 - 1))),
+    DAY_TIME: tuple(
+        datetime.timedelta(microseconds=each)
+        for each in (0, 1, -1, 86_400_000_000, 93_784_500_000, -5 * 3_600_000_000, 2**63 - 1, 1_500_000)
+    ),
     LOOKUP: ((), (("a", 1),), (("b", None), ("a", 2)), (("12", -7),)),
     PAIR: ((1, "a"), (1, None), (None, None), (-3, "b")),
     ArrayType(PAIR): ((), ((1, "a"),), ((2, None), None, (2, "😀"), (1, "x"))),
@@ -189,10 +195,54 @@ _URLS = (
     "'no url at all'",
 )
 _URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO", "OTHER")
+# Over an INT, arrays of numbers, texts, prices and structs, and a map.
+_LAMBDAS: dict[str, tuple[str, ...]] = {
+    "transform": (
+        "transform({ints}, x -> x + {int})",
+        "transform({texts}, (x, i) -> concat(x, i))",
+        "transform({pairs}, p -> p.a * 2)",
+        "transform({ints}, x -> filter({texts}, s -> length(s) <= x))",
+        "transform({ints}, x -> x + '1')",
+    ),
+    "filter": ("filter({ints}, x -> x > {int})", "filter({texts}, (x, i) -> i % 2 = 0)", "filter({ints}, x -> NULL)"),
+    "exists": ("exists({ints}, x -> x = 1)", "exists({pairs}, p -> p.b IS NULL)"),
+    "forall": ("forall({ints}, x -> x > 0)", "forall({texts}, s -> s != 'a')"),
+    "aggregate": (
+        "aggregate({ints}, 0, (a, x) -> a + x)",
+        "reduce({texts}, '', (a, x) -> concat(a, coalesce(x, '-')), a -> length(a))",
+        "aggregate({ints}, {int}, (a, x) -> coalesce(x, a), a -> a * 1.5)",
+        "aggregate({ints}, struct(0 AS n, 0L AS s), (a, x) -> struct(a.n + 1 AS n, a.s + x AS s), a -> a.s / a.n)",
+        "aggregate({ints}, 0L, (a, x) -> a + x)",
+        "aggregate({prices}, CAST(0 AS DECIMAL(38,2)), (a, x) -> CAST(a + x AS DECIMAL(38,2)))",
+    ),
+    "zip_with": ("zip_with({ints}, {texts}, (x, s) -> concat(s, x))", "zip_with({ints}, {ints}, (x, y) -> x - y)"),
+    "array_sort_with": (
+        "array_sort({ints}, (l, r) -> CASE WHEN l < r THEN 1 WHEN l > r THEN -1 ELSE 0 END)",
+        "array_sort({texts}, (l, r) -> coalesce(length(l), 0) - coalesce(length(r), 0))",
+        "array_sort({ints}, (l, r) -> sign(l - r)::INT)",
+    ),
+    "transform_keys": ("transform_keys({map}, (k, v) -> k || 'x')", "transform_keys({map}, (k, v) -> v)"),
+    "transform_values": ("transform_values({map}, (k, v) -> v / 2)", "transform_values({map}, (k, v) -> {int})"),
+    "map_filter": ("map_filter({map}, (k, v) -> v > 1)", "map_filter({map}, (k, v) -> k < 'b' OR v IS NULL)"),
+    "map_zip_with": (
+        "map_zip_with({map}, map('a', 1.5), (k, v, w) -> v + w)",
+        "map_zip_with({map}, {map}, (k, v, w) -> struct(v, w))",
+    ),
+}
+_OVER = {
+    "int": INT,
+    "ints": ArrayType(INT),
+    "texts": ArrayType(STRING),
+    "prices": ArrayType(PRICE),
+    "pairs": ArrayType(PAIR),
+    "map": LOOKUP,
+}
 _SIGNS = ("'X'", "'q'", "'1'", "NULL", "'😀'")
 _UNITS = ("DAY", "MONTH", "HOUR", "YEAR", "QUARTER", "WEEK", "SECOND", "MICROSECOND")
 # Arguments of functions that chance alone would not find.
 _PLACES: dict[str, tuple[Type, ...]] = {
+    "make_ym_interval": (INT, INT),
+    "make_dt_interval": (INT, INT, INT, PRICE),
     "make_timestamp": (INT, INT, INT, INT, INT, PRICE),
     "try_make_timestamp": (INT, INT, INT, INT, INT, PRICE),
     "make_date": (INT, INT, INT),
@@ -243,7 +293,7 @@ _PLACES: dict[str, tuple[Type, ...]] = {
 }
 _OPTIONAL = dict.fromkeys(
     "mask overlay regexp_replace regexp_extract regexp_extract_all regexp_instr split levenshtein locate "
-    "months_between array_join from_unixtime".split(),
+    "months_between array_join from_unixtime make_ym_interval".split(),
     1,
 )
 _FIELDS = ("YEAR", "QTR", "MONTH", "DAYS", "DOW", "HOUR", "MIN", "SECOND", "SECONDS")
@@ -256,6 +306,10 @@ _CASTS = (
     "ARRAY<DOUBLE>",
     "STRUCT<q: DOUBLE, b: STRING>",
     "STRUCT<a: STRING, b: INT>",
+    "INTERVAL YEAR",
+    "INTERVAL DAY TO HOUR",
+    "INTERVAL MINUTE",
+    "INTERVAL SECOND",
 )
 
 _ESCAPES = ("'!'", "'%'", "'a'")
@@ -356,6 +410,8 @@ class Expressions:
 
     def _legal(self, function: str) -> Sequence[Term]:
         """Arguments of types that the function takes."""
+        if function in _LAMBDAS:
+            return []
         if function == "add_interval":
             return [self._term(self.chance.choice((DATE, TIMESTAMP)))]
         if BUILTINS[function].resolve == takes(returns=DOUBLE):
@@ -386,7 +442,10 @@ class Expressions:
     def _term(self, kind: Type) -> Term:
         if kind in _CONSTANTS and self.chance.random() < 0.35:
             return Constant(self.chance.choice(_CONSTANTS[kind]), kind)
-        return Variable(self.chance.choice([c.name for c in TABLE.columns if c.type == kind]))
+        return Variable(self._column(kind))
+
+    def _column(self, kind: Type) -> str:
+        return self.chance.choice([column.name for column in TABLE.columns if column.type == kind])
 
     def _argument(self, term: Term) -> str:
         """The term, or now and then something else of its type."""
@@ -402,6 +461,8 @@ class Expressions:
 
     def _written(self, function: str, arguments: list[str]) -> str | None:
         choose = self.chance.choice
+        if function in _LAMBDAS:
+            return choose(_LAMBDAS[function]).format(**{name: self._column(kind) for name, kind in _OVER.items()})
         listed = ", ".join(arguments)
         own = self._with_own_syntax(function, arguments) or self._of_values(function, arguments)
         if own is not None:
@@ -435,6 +496,9 @@ class Expressions:
                 return f"{one} {choose('+-')} INTERVAL {choose(_INTERVALS)}"
             case "extract_second", [one]:
                 return f"EXTRACT({choose(_FIELDS)} FROM {one})"
+            # Of an interval they are parts of EXTRACT only.
+            case (("year" | "month" | "day" | "hour" | "minute"), [one]) if choose((True, False)):
+                return f"EXTRACT({function} FROM {one})"
             case "concat", [one, *_] if choose((True, False)):
                 return " || ".join(arguments)
             case (("trim" | "ltrim" | "rtrim"), [characters, one]) if choose((True, False)):

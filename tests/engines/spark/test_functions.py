@@ -21,7 +21,16 @@ import pytest
 from pyspark.errors import AnalysisException, ArithmeticException, ParseException, PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.types import ArrayType as SparkArray
-from pyspark.sql.types import DataType, DateType, StringType, StructField, TimestampNTZType, TimestampType
+from pyspark.sql.types import (
+    DataType,
+    DateType,
+    DayTimeIntervalType,
+    StringType,
+    StructField,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
+)
 from pyspark.sql.types import MapType as SparkMap
 from pyspark.sql.types import StructType as SparkStruct
 
@@ -31,7 +40,7 @@ from whence.errors import EvaluationError
 from whence.functions.builtin import BUILTINS
 from whence.functions.records import RECORDS
 from whence.functions.statistics import STATISTICS
-from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, MapType, Row, StructType, Type, Value
+from whence.model.types import DATE, STRING, TIMESTAMP, ArrayType, IntervalType, MapType, Row, StructType, Type, Value
 from whence.model.types.base import converter
 
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Pacific/Apia", "Europe/London")
@@ -40,7 +49,14 @@ EXPRESSIONS = int(os.environ.get("WHENCE_EXPRESSIONS", "0"))
 SEED = int(os.environ.get("WHENCE_SEED", Random().randrange(2**32) if EXPRESSIONS else 1))
 # Functions of all values of a group have no name in SQL, where they are aggregates, those of records and Soufflé's
 # power and what json_tuple is made of have none at all, and truncate() came after 4.3.
-_UNNAMED = {"truncate", "**", "json_field", *(each.name for each in (*STATISTICS, *RECORDS))}
+_UNNAMED = {
+    "truncate",
+    "**",
+    "json_field",
+    "interval_units",
+    "interval_of",
+    *(each.name for each in (*STATISTICS, *RECORDS)),
+}
 COMPARED = [name for name in BUILTINS if name not in _UNNAMED]
 AT_ONCE = 200
 MAX_DAY = datetime.date.max.toordinal()
@@ -340,14 +356,16 @@ def arguments_frame(session: SparkSession, rows: Sequence[Row]) -> DataFrame:
     return frame
 
 
-def ntz(kind: Type) -> DataType:
+def ntz(kind: Type) -> DataType | str:
+    if isinstance(kind, IntervalType):
+        return kind.simple_name
     return TimestampNTZType() if kind == TIMESTAMP else spark_type(kind)
 
 
 def text_type(kind: Type) -> Type:
     if kind.inner:
         return kind.with_inner([text_type(each) for each in kind.inner])
-    return STRING if kind in (DATE, TIMESTAMP) else kind
+    return STRING if kind in (DATE, TIMESTAMP) or isinstance(kind, IntervalType) else kind
 
 
 def in_text(value: Value, kind: Type) -> Value:
@@ -404,6 +422,8 @@ def same_type(ours: Type, theirs: DataType) -> bool:
     if isinstance(ours, StructType) and isinstance(theirs, SparkStruct):
         kinds = [field.dataType for field in theirs.fields]
         return [name for name, _ in ours.fields] == theirs.names and all(map(same_type, ours.inner, kinds))
+    if isinstance(ours, IntervalType):
+        return ours.simple_name == theirs.simpleString()
     # Spark's date_trunc makes a moment with a zone even of a time that has none.
     return spark_type(ours) == theirs or (ours == TIMESTAMP and isinstance(theirs, TimestampType | TimestampNTZType))
 
@@ -422,7 +442,7 @@ def _in_texts(kind: DataType) -> DataType:
             return SparkMap(_in_texts(key), _in_texts(value), kind.valueContainsNull)
         case SparkStruct(fields=fields):
             return SparkStruct([StructField(each.name, _in_texts(each.dataType), each.nullable) for each in fields])
-        case DateType() | TimestampType() | TimestampNTZType():
+        case DateType() | TimestampType() | TimestampNTZType() | YearMonthIntervalType() | DayTimeIntervalType():
             return StringType()
     return kind
 

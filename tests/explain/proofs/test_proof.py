@@ -266,3 +266,19 @@ def test_the_picture_in_the_documentation_is_what_comes_out() -> None:
     exec(first, names)  # noqa: S102 - the project's own documentation
     picture = docs / "images" / "why.svg"
     assert names["db"].why("open", ("a", "d")).svg() == picture.read_text(), f"{picture.name} is of an earlier day"
+
+
+def test_what_a_search_left_aside_is_taken_up_by_the_next() -> None:
+    """A proof of the first member is found before all is opened that the second one needs."""
+    with whence.connect(maintenance="dred") as db:
+        db.rules("""
+            .decl link(x: number, y: number)
+            .decl watched(x: number)
+            r(x, y) :- link(x, y).
+            r(y, x) :- r(x, y).
+            r(x, 3) :- r(x, y), watched(y).
+            degree(x, n) :- watched(x), n = count : { r(x, _) }.
+        """)
+        db.insert("link", [(3, 4), (2, 4)])
+        db.insert("watched", [(4,), (2,)])
+        assert db.why("degree", (4, 2)).complete

@@ -95,6 +95,34 @@ SINGLES = [
     "WITH m AS (SELECT max(z) AS z FROM u) SELECT id FROM t WHERE x = (SELECT z FROM m)",
     "SELECT id, (SELECT z FROM (SELECT max(z) AS z FROM u) AS q) AS m FROM t",
     "SELECT id FROM t WHERE x = (SELECT z FROM u ORDER BY z DESC, id LIMIT 1)",
+    "SELECT id, (SELECT DISTINCT z - z FROM u WHERE z IS NOT NULL) AS nothing FROM t",
+    "SELECT id FROM t WHERE x >= (SELECT DISTINCT z * 0 FROM u WHERE u.g = t.g AND z > 0)",
+    "SELECT id FROM t WHERE EXISTS (SELECT max(z) FROM u WHERE u.g = t.g LIMIT 1)",
+]
+LAMBDAS = [
+    "SELECT id, transform(a, x -> x + id) AS b, transform(a, (x, i) -> concat(s, x, i)) AS c FROM a",
+    "SELECT id, filter(a, x -> x > id % 3) AS f FROM a WHERE exists(a, x -> x = 2)",
+    "SELECT s, collect_list(aggregate(a, 0, (n, x) -> n + coalesce(x, 0), n -> n * 2)) AS n FROM a GROUP BY s",
+    "SELECT id, forall(a, x -> x < 3) AS f, zip_with(a, array(1, 2), (x, y) -> x * y) AS z FROM a",
+    "SELECT id, array_sort(a, (l, r) -> coalesce(r, 0) - coalesce(l, 0)) AS d FROM a",
+    "SELECT id, e FROM a LATERAL VIEW explode(transform(a, x -> struct(x, s))) AS e WHERE e.x > 1",
+    "SELECT id, transform(a, x -> x + n) AS b FROM a JOIN (SELECT s, max(id) AS n FROM a GROUP BY s) q USING (s)",
+    "SELECT id, transform(a, x -> filter(a, y -> y > x)) AS larger FROM a",
+    "SELECT id, transform_values(m, (k, v) -> v + id) AS v, map_filter(m, (k, v) -> v > 1) AS f FROM m",
+    "SELECT id, transform_keys(m, (k, v) -> concat(k, k)) AS k FROM m",
+    "SELECT id, map_zip_with(m, map('p', 1), (k, v, w) -> v + w) AS z FROM m",
+]
+_SINCE = "at - TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+INTERVALS = [
+    f"SELECT id, CAST({_SINCE} AS STRING) AS s, CAST(({_SINCE}) * v AS STRING) AS p, CAST(at - at AS STRING) FROM e",
+    f"SELECT k, CAST(sum({_SINCE}) AS STRING) AS s, CAST(avg({_SINCE}) AS STRING) AS a FROM e GROUP BY k",
+    f"SELECT CAST(min({_SINCE}) AS STRING) AS least, CAST(max({_SINCE}) AS STRING) AS most FROM e",
+    "SELECT id, at + make_dt_interval(v, 1) AS a, at - make_ym_interval(0, v) AS b FROM e",
+    f"SELECT id, EXTRACT(SECOND FROM {_SINCE}) AS s FROM e WHERE {_SINCE} > INTERVAL '10' SECOND",
+    "SELECT DISTINCT CAST(make_ym_interval(v, id % 5) * 1.5 AS STRING) AS s FROM e",
+    "SELECT typeof(sum(make_ym_interval(v))), typeof(avg(at - at)), typeof(max(DATE(at) - DATE '1970-01-01')) FROM e",
+    "SELECT a.id, b.id AS other FROM e a JOIN e b ON a.at - b.at = INTERVAL '30' SECOND",
+    "SELECT CAST(d AS STRING) AS d, count(*) FROM (SELECT DATE(at) - DATE '1970-01-01' AS d FROM e) GROUP BY d",
 ]
 ELEMENTS = [
     "SELECT id, explode(a) AS x FROM a",
@@ -303,6 +331,8 @@ AS_IN_SPARK = [
         *OVER_SETS,
         *STRUCTS,
         *MAPS,
+        *LAMBDAS,
+        *INTERVALS,
         *VALUE_ROWS,
     ),
 ]

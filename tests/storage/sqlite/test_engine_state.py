@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import whence
@@ -20,6 +21,7 @@ from whence.engines.local.forest.maintainer import ForestMaintainer
 from whence.incremental.columnar import store
 from whence.incremental.columnar.counting import ColumnCounting
 from whence.storage.sqlite import checkpoint, directory
+from whence.storage.sqlite.array_file import map_arrays, read_head, write_arrays
 from whence.storage.sqlite.engine_state import load_engine
 
 FLIPS = int(os.environ.get("WHENCE_FLIPS", "40"))
@@ -92,6 +94,24 @@ def test_what_is_mapped_is_not_written_to(state: Path) -> None:
         assert (state / FILE).read_bytes() == before
 
 
+def replace(file: Path, data: bytes) -> None:
+    file.unlink()
+    file.write_bytes(data)
+
+
+def test_a_mapped_file_is_not_changed_in_place(tmp_path: Path) -> None:
+    file = tmp_path / "arrays"
+    write_arrays(file, 1, {"numbers": np.arange(100_000)})
+    assert not file.stat().st_mode & 0o222
+    head = read_head(file)
+    assert head is not None
+    mapped = map_arrays(file, head)["numbers"]
+    inode = file.stat().st_ino
+    write_arrays(file, 2, {"numbers": np.zeros(10, np.int64)})
+    assert file.stat().st_ino != inode
+    assert mapped.sum() == sum(range(100_000))
+
+
 def test_a_torn_or_damaged_one(state: Path, builds: list[str]) -> None:
     before = opened(state)
     whole = (state / FILE).read_bytes()
@@ -111,7 +131,7 @@ def test_a_torn_or_damaged_one(state: Path, builds: list[str]) -> None:
         flipped[bit // 8] ^= 1 << bit % 8
         damaged.append(bytes(flipped))
     for data in damaged:
-        (state / FILE).write_bytes(data)
+        replace(state / FILE, data)
         builds.clear()
         assert opened(state) == before, f"the seed was {seed}"
         assert builds, f"the seed was {seed}"
@@ -143,7 +163,7 @@ def test_another_history(state: Path, tmp_path: Path, builds: list[str]) -> None
     for place, number in ((state, 1), (other, 2)):
         with whence.connect(place) as db:
             db.insert("reading", [(number, 0.5)])
-    (state / FILE).write_bytes((other / FILE).read_bytes())
+    replace(state / FILE, (other / FILE).read_bytes())
     builds.clear()
     assert opened(state)["reading"].to_pydict()["sensor"].count(1)  # type: ignore[attr-defined]
     assert len(builds) > 10

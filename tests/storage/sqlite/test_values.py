@@ -20,6 +20,8 @@ TYPES = {
     "BOOLEAN": st.booleans(),
     "DATE": st.dates(),
     "TIMESTAMP": st.datetimes(),
+    "INTERVAL YEAR TO MONTH": st.integers(-(2**31), 2**31 - 1),
+    "INTERVAL DAY TO SECOND": st.timedeltas(datetime.timedelta(days=-106751990), datetime.timedelta(days=106751990)),
     "ARRAY<STRING>": st.lists(st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=3), max_size=3),
     "ARRAY<ARRAY<DOUBLE>>": st.lists(
         st.none() | st.lists(st.none() | st.floats(allow_nan=False, allow_infinity=False), max_size=2), max_size=2
@@ -32,7 +34,15 @@ TYPES = {
 ROWS = st.lists(st.tuples(*(st.none() | values for values in TYPES.values())), min_size=1, max_size=4)
 FULL = (
     *("\0'\"\N{SNOWMAN}", -(2**31), 2**63 - 1, 5e-324, decimal.Decimal("-0.000001"), False, datetime.date.min),
-    *(datetime.datetime.max, ["", "\0"], [[1e300, None], None], [datetime.date.max], [decimal.Decimal("-0.01")]),
+    *(
+        datetime.datetime.max,
+        -(2**31),
+        datetime.timedelta(microseconds=1 - 2**63),
+        ["", "\0"],
+        [[1e300, None], None],
+        [datetime.date.max],
+        [decimal.Decimal("-0.01")],
+    ),
     *([True, None], [[datetime.datetime.min]]),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -209,14 +210,19 @@ class LocalEngine:
         for maintainer in (*(maintainer for maintainer, _ in touched), *(view.maintainer for view in views)):
             maintainer.settle()
         # Views that are only defined differently have changed by the difference, as seen from outside.
-        replaced = {
-            name: rows_changed(name, self._of_relation[name].maintainer, of_relation[name].maintainer)
-            for names in fresh
-            for name in names
-            if name in self._of_relation
-            and name not in taken_over
-            and has_same_values(self._analysis.relations[name], analysis.relations[name])
-        }
+        replaced: dict[str, Delta] = {}
+        for names in fresh:
+            for name in names:
+                if (
+                    name in self._of_relation
+                    and name not in taken_over
+                    and has_same_values(self._analysis.relations[name], analysis.relations[name])
+                ):
+                    started = time.perf_counter()
+                    former, maintainer = self._of_relation[name].maintainer, of_relation[name].maintainer
+                    replaced[name] = rows_changed(name, former, maintainer)
+                    elapsed = works[names].elapsed + time.perf_counter() - started
+                    works[names] = works[names]._replace(elapsed=elapsed)
         self._analysis, self._functions, self._choices, self._stores = analysis, functions, choices, stores
         kept = kept.extended(views) if adaptation is None else Propagation().extended(_maintained(analysis, choices))
         self._propagation, self._of_relation = kept, of_relation

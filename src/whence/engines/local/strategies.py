@@ -120,10 +120,14 @@ def choose(
         return Choice(Absorption(*parts), "absorption", f"recursive: a proof forest, {reason}", is_for_now=True)
     from whence.engines.local.forest.forests import forest_for, over_deleting_forest_for
     from whence.engines.local.forest.values import NotCompiledError
+    from whence.engines.local.split_forest import split_forest_for
 
     try:
         if maintenance == "dred":
             return Choice(over_deleting_forest_for(*parts, DRed), "dred", "asked for: compiled")
+        if any(len(rule.aggregates) > 1 for rule in component.rules):
+            reason = "recursive: compiled proof forests, one for each min and max"
+            return Choice(split_forest_for(*parts, Absorption), "absorption", reason)
         return Choice(forest_for(*parts, Absorption), "absorption", "recursive: a compiled proof forest")
     except NotCompiledError as why:
         if maintenance == "dred":

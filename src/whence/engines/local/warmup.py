@@ -85,12 +85,13 @@ class Step(NamedTuple):
     run: Callable[[], None]
 
 
-# As many as it takes until forests grow, and are packed when all of them go.
+# As many as it takes until forests grow, are packed when half of them go, and grown again when all do.
 _CHAIN = 120
 
 _LINEAR = """
     .decl link(x: number, y: number)
-    reach(x, y) :- link(x, y).
+    .decl closed(x: number)
+    reach(x, y) :- link(x, y), !closed(y).
     reach(x, y) :- link(x, z), reach(z, y).
     far(x, y) :- reach(x, z), reach(z, y), x != y.
 """
@@ -101,7 +102,8 @@ _NOT_LINEAR = """
 """
 _COSTS = """
     .decl link(x: number, y: number, cost: {type})
-    near(x, y, min<cost>) :- link(x, y, cost).
+    .decl closed(x: number)
+    near(x, y, min<cost>) :- link(x, y, cost), !closed(y).
     near(x, y, min<one + other>) :- link(x, z, one), near(z, y, other).
     nearer(x, y) :- near(x, y, one), near(y, z, other), one <= other.
     again(x, y, min<cost>) :- near(x, y, cost).
@@ -138,6 +140,8 @@ def _recursion(program: str, links: list[Row], maintenance: str = "auto") -> Non
             evidence.contents(view).count(next(iter(engine.counts(view))))
             below = {name: _Rows(links[:1] if name == "link" else []) for name in component.reads}
             evidence.dependents_within(component, below)
+    _change(engine, "link", links[::2], -1)
+    _change(engine, "link", links[::2])
     _change(engine, "link", links, -1)
 
 

@@ -20,7 +20,7 @@ from whence.functions.evaluate import compile_term
 from whence.functions.types import Typed, TypedTerm, annotate, infer
 from whence.model.program import Functions, Signature
 from whence.model.terms import Call, Cast, Constant, Term, Variable, variables, walk
-from whence.model.types import NULL, Type, Value
+from whence.model.types import NULL, IntervalType, Type, Value
 
 # All functions that Spark computes as we do, by name.
 NATIVE: dict[str, Builder] = {**COMPARISON, **FUNCTIONS}
@@ -100,6 +100,9 @@ class ColumnTerms:
         return self._in_python(node) if piece is None or piece.size > LARGEST else piece
 
     def _native(self, node: TypedTerm) -> ColumnExpression | None:
+        if any(isinstance(each.typed.type, IntervalType) for each in (node, *node.arguments)):
+            # Months are numbers here, which Spark would take for numbers.
+            return None
         match node.term:
             case Cast(type=target):
                 return cast(self._piece(node.arguments[0]), target)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 import pyspark.sql.types as spark
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
@@ -17,6 +17,7 @@ from whence.errors import UnsupportedError
 from whence.model.schema import Relation, owner
 from whence.model.types import ArrayType, DecimalType, MapType, Row, Type, Value
 from whence.model.types import StructType as WhenceStruct
+from whence.model.types.intervals import DayTimeType, YearMonthType
 
 
 def spark_type(kind: Type) -> spark.DataType:
@@ -29,8 +30,36 @@ def spark_type(kind: Type) -> spark.DataType:
             return spark.MapType(spark_type(key), spark_type(value))
         case WhenceStruct(fields=fields):
             return StructType([StructField(name, spark_type(each)) for name, each in fields])
+        case DayTimeType():
+            # Arrow has one type for all of them, and so they are told apart outside only.
+            return spark.DayTimeIntervalType()
     found: spark.DataType = getattr(spark, kind.spark_name)()
     return found
+
+
+def public_sql(column: str, kind: Type) -> str:
+    """A column of the engine as users see it."""
+    if isinstance(kind, YearMonthType):
+        return f"CAST(CAST({column} AS INTERVAL MONTH) AS {kind})"
+    return f"CAST({column} AS {kind})" if isinstance(kind, DayTimeType) else column
+
+
+def held_column(column: Column, kind: Type) -> Column:
+    """A column of a user's frame, of this type, as the engine has it."""
+    if isinstance(kind, YearMonthType):
+        return column.cast("interval month").cast("int")
+    return column.cast(spark_type(kind))
+
+
+def in_months(frame: DataFrame) -> DataFrame:
+    """A user's frame with numbers of months, which Arrow has no type for otherwise."""
+    return frame.withColumns(
+        {
+            field.name: frame[f"`{field.name}`"].cast("interval month").cast("int")
+            for field in frame.schema
+            if isinstance(field.dataType, spark.YearMonthIntervalType)
+        }
+    )
 
 
 def check_columns(relations: Iterable[Relation]) -> None:

@@ -28,6 +28,7 @@ from whence.explain.proofs.proof import Proof
 from whence.explain.proofs.prover import Steps, prove
 from whence.explain.proofs.reasons import Fact, ProofLimits
 from whence.explain.proofs.text import fact_text, json_row
+from whence.explain.proofs.user_rules import in_user_rules
 from whence.explain.provenance.provenance import Weighing
 from whence.model.schema import Relation
 from whence.model.types import Row
@@ -298,7 +299,7 @@ def proof_supposing(evidence: Evidence, changes: Mapping[str, Delta], fact: Fact
     """The proof of a row with these changes of relations, as text; None if it is not there, or they are too many."""
     if sum(sum(totals(delta)) for delta in changes.values()) > MOST_ROWS:
         return None
-    backwards = Backwards(Supposed(evidence, changes))
+    backwards = Backwards(Supposed(in_user_rules(evidence), changes))
     if backwards.evidence.gather(lambda: backwards.count(fact)) <= 0:
         return None
     reasons = prove(backwards, [fact], ProofLimits())

@@ -14,6 +14,7 @@ from whence.explain.hypothetical.world import Hypothesis
 from whence.explain.proofs.backwards import Backwards
 from whence.explain.proofs.reasons import Fact
 from whence.explain.proofs.text import Pattern, amount, fact_text, json_row
+from whence.explain.proofs.user_rules import UserRules, WholeRelations
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.session.session import Session
@@ -111,7 +112,10 @@ class WhyNot:
 
 def why_not(session: Session, backwards: Backwards, relation: Relation, pattern: Pattern) -> WhyNot:
     """Raises where the row is there."""
-    contents = DatabaseContents(backwards.evidence)
+    evidence = backwards.evidence
+    if isinstance(evidence, UserRules):
+        evidence = WholeRelations(evidence, session.engine)
+    contents = DatabaseContents(evidence)
     definitions = session.definitions
     _check_absent(contents, relation, pattern)
     visible = definitions.relations
@@ -119,15 +123,14 @@ def why_not(session: Session, backwards: Backwards, relation: Relation, pattern:
         return _of_table(relation, pattern, visible)
 
     def world(steps: int) -> Hypothesis:
-        return Hypothesis(contents, definitions.analysis, definitions.functions, steps, SECONDS)
+        return Hypothesis(contents, evidence.analysis, definitions.functions, steps, SECONDS)
 
-    gather = backwards.evidence.gather
-    attempts = gather(lambda: Attempts(world(STEPS_OF_ATTEMPTS)).at(relation.name, pattern))
+    attempts = evidence.gather(lambda: Attempts(world(STEPS_OF_ATTEMPTS)).at(relation.name, pattern))
     searched = world(STEPS)
     searched.known.ask({at: value for at, value in enumerate(pattern) if value is not ...}, relation)
 
-    trial = Trial(session, contents, backwards.evidence, relation.name, pattern)
-    found = MissingSearch(searched, backwards.evidence, trial, LARGEST, WANTED).run((relation.name, pattern))
+    trial = Trial(session, contents, evidence, relation.name, pattern)
+    found = MissingSearch(searched, evidence, trial, LARGEST, WANTED).run((relation.name, pattern))
     instead = None if found.sets else found.instead
     # That a value does not matter is a guess from the rules, which is tried on another value.
     sets = [each for each in found.sets if trial.succeeds(frozenset(map(searched.varied, each)))]

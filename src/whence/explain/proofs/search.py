@@ -42,10 +42,12 @@ class ProofSearch:
         self._opened: set[Fact] = set()
         # Uses of rules that still rest on rows which are not proved, by such a row.
         self._waiting: dict[Fact, list[_Open]] = {}
+        # Of each component, rows that were next when a proof was found: one that was opened may still need them.
+        self._left: dict[tuple[str, ...], list[Fact]] = {}
 
-    def prove(self, fact: Fact, inside: Collection[str]) -> bool:
+    def prove(self, fact: Fact, inside: tuple[str, ...]) -> bool:
         """Whether there is a proof, which is then in `proved` with everything that it rests on."""
-        layer = [fact]
+        layer = [fact, *self._left.pop(inside, ())]
         while layer and fact not in self.proved:
             fresh = [each for each in dict.fromkeys(layer) if each not in self._opened and each not in self.proved]
             self._opened.update(fresh)
@@ -55,6 +57,7 @@ class ProofSearch:
                     layer += self._open(opened, goals, inside)
                     if self._most():
                         return fact in self.proved
+        self._left[inside] = layer
         return fact in self.proved
 
     def _open(self, fact: Fact, goals: list[list[Derivation]], inside: Collection[str]) -> list[Fact]:

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from whence.analysis.selection import selected_by
 from whence.errors import shown
 from whence.model.schema import AUXILIARY_MARK, is_auxiliary
 from whence.model.span import Span
 from whence.model.types import Value
+from whence.rewriting.magic_sets import whole_relation
 
 if TYPE_CHECKING:
     from whence.explain.proofs.proof import Proof, ProofStep
@@ -43,8 +45,12 @@ def is_made(relation: str) -> bool:
 
 def relation_name(relation: str) -> str:
     """As the user wrote it; a CTE without the view that it is in."""
-    view, _, inner = relation.partition(AUXILIARY_MARK)
-    return view if not inner or is_made(relation) else inner
+    whole = whole_relation(relation)
+    function = selected_by(whole)
+    if function is not None:
+        whole = whole.removesuffix(AUXILIARY_MARK + function)
+    view, _, inner = whole.partition(AUXILIARY_MARK)
+    return view if not inner or is_made(whole) else inner
 
 
 def values_text(row: Sequence[object]) -> str:

@@ -35,6 +35,7 @@ from whence.model.types import Row
 from whence.model.updates import Delta
 from whence.planning.join_order import by_distance
 from whence.planning.statistics import has_outgrown
+from whence.rewriting.view_sums import gives_different_rows
 
 # Fewer rows are always followed.
 LEAST_RECOMPUTED = 256
@@ -185,6 +186,7 @@ class ColumnCounting(Maintainer):
         if copied is not None:
             return {self._name: copied} if copied else {}
         (self.view.begin if keeps_rows else self.view.restart)()
+        self._expect(rules)
         for rule in rules:
             made = ColumnRule(rule, 0, self._functions, stores, self.view, self._encodings, is_followed=False)
             made.build(is_after)
@@ -209,9 +211,15 @@ class ColumnCounting(Maintainer):
         if copied is not None:
             return {self._name: copied}
         self.view.begin()
+        self._expect(self._typed)
         for rule in self._rules:
             rule.build()
         return {self._name: self.view.change()}
+
+    def _expect(self, rules: Sequence[TypedRule]) -> None:
+        """All bindings are about to come."""
+        if isinstance(self.view, ColumnTally) and len(rules) == 1 and gives_different_rows(rules[0]):
+            self.view.expect_different()
 
     def saved(self) -> Mapping[str, Any]:
         return self.view.saved()

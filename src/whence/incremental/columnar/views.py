@@ -71,6 +71,7 @@ class ColumnTally:
         self.table = ColumnTable(encodings.of_relation(relation), is_set=relation.distinct)
         self._taken: list[tuple[list[Array], Array]] = []
         self._is_again = False
+        self._are_different = False
 
     def taker(self, rule: TypedRule, number: int, terms: VectorTerms) -> Take:  # noqa: ARG002 - groups need the number
         columns = [
@@ -87,19 +88,22 @@ class ColumnTally:
         return take
 
     def begin(self) -> None:
-        self._taken, self._is_again = [], False
+        self._taken, self._is_again, self._are_different = [], False, False
 
     def restart(self) -> None:
-        self._taken, self._is_again = [], self.table.size > 0
+        self._taken, self._is_again, self._are_different = [], self.table.size > 0, False
+
+    def expect_different(self) -> None:
+        """No two of the bindings to come give the same row, and there are no rows yet."""
+        self._are_different = self.table.size == 0
 
     def change(self) -> ColumnDelta:
         taken, self._taken = self._taken, []
-        stage = self.table.stage_again if self._is_again else self.table.stage
         if not taken and not self._is_again:
             return self.table.unchanged
         if len(taken) == 1:
             ((columns, each),) = taken
-            return stage(as_words(columns, len(each)), each)
+            return self._stage(as_words(columns, len(each)), each)
         weights = [each for _, each in taken]
         words = np.empty((self.table.width, sum(map(len, weights))), INTEGER)
         start = 0
@@ -107,7 +111,13 @@ class ColumnTally:
             for at, column in enumerate(columns):
                 words[at, start : start + len(each)] = column if column.dtype is INTEGER else column.view(INTEGER)
             start += len(each)
-        return stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
+        return self._stage(words, np.concatenate(weights) if taken else np.empty(0, INTEGER))
+
+    def _stage(self, words: Array, weights: Array) -> ColumnDelta:
+        if self._are_different and len(weights) and weights.min() > 0:
+            return self.table.stage_different(words, weights)
+        stage = self.table.stage_again if self._is_again else self.table.stage
+        return stage(words, weights)
 
     def settle(self) -> None:
         self.table.settle()

@@ -1,8 +1,8 @@
 """Steps from one program of the adaptation paper's workload to another, and what they take view by view.
 
 Times are of the processor. What a view takes is the time to plan it and to derive its rows, those of its derivation
-tables included; compared is the time to compute it beside, under another name, over the same tables. Parsing, analysis
-and the commit itself are in the totals alone.
+tables included; compared is the time to compute it beside, under another name, over the same tables, and the
+time to rebuild it in its place. Parsing, analysis and the commit itself are in the totals alone.
 """
 
 from __future__ import annotations
@@ -83,6 +83,15 @@ class Steps:
     def adapted(self, new: Exchange, *, with_rows: bool = False) -> StepTimes:
         """One step to the new definitions; `with_rows` also to other rows, in the same commit."""
         return self._there_and_back(new, self._changed_rows() if with_rows else {}, is_combined=True)
+
+    def rebuilt(self, new: Exchange, *, with_rows: bool = False) -> StepTimes:
+        """The same without any use of old contents. Those who follow the views are told what differs, as always."""
+        planner = self._session.planner
+        planner.is_used = False
+        try:
+            return self._there_and_back(new, self._changed_rows() if with_rows else {}, is_combined=True)
+        finally:
+            planner.is_used = True
 
     def one_after_the_other(self, new: Exchange) -> StepTimes:
         """Rows first, which old views follow, and then definitions."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from whence.model.types import Row, Value
 
-NULL, FALSE, TRUE, INTEGER, DOUBLE, STRING, DECIMAL, DATE, TIMESTAMP, ARRAY, BINARY = range(11)
+NULL, FALSE, TRUE, INTEGER, DOUBLE, STRING, DECIMAL, DATE, TIMESTAMP, ARRAY, BINARY, DURATION = range(12)
 _DOUBLE = struct.Struct("<d")
 _EPOCH = datetime.datetime(1970, 1, 1)  # noqa: DTZ001 - timestamps have no time zone
 _MICROSECOND = datetime.timedelta(microseconds=1)
@@ -93,6 +93,9 @@ class ValueWriter:
             case datetime.date():
                 self.data.append(DATE)
                 self.varint(value.toordinal())
+            case datetime.timedelta():
+                self.data.append(DURATION)
+                self.integer(value // _MICROSECOND)
             case bytes():
                 self.data.append(BINARY)
                 self.block(value)
@@ -212,6 +215,8 @@ class ValueReader:
                     return self.row()
                 case 10:
                     return self.block()
+                case 11:
+                    return self.integer() * _MICROSECOND
         except (ValueError, OverflowError, decimal.InvalidOperation):
             raise DamagedError("a value is out of range") from None
         raise DamagedError(f"there is no type of value {tag}")

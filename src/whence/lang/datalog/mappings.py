@@ -3,9 +3,11 @@
     bioentry(E, T, N), term(T, "gene") -> gene(E, N).
     people(N, A) -> names(S, N), addresses(S, A).
 
+    peer GeneOrg { gene, hasGene }
+
 A variable that only the right side has stands for a value that exists and that nobody knows: a Skolem term over the
 variables that the two sides share, so that it is the same one in all atoms of the right side. Targets are bags: a row
-counts once for every derivation.
+counts once for every derivation. Relations can be grouped under the name of a peer, who has them.
 """
 
 from __future__ import annotations
@@ -21,16 +23,26 @@ from whence.lang.datalog.schema import Schemas, Types
 from whence.model.program import Program
 from whence.model.rules import Rule, literal_variables
 from whence.model.schema import Relation, is_auxiliary
-from whence.model.span import SourceText
+from whence.model.span import SourceText, Span
 from whence.model.terms import Skolem, Term, Variable, variables
 
 
 @dataclass(frozen=True, slots=True)
+class PeerMember:
+    """A relation that a peer has, and where the text says so."""
+
+    peer: str
+    relation: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class MappingProgram:
-    """Rules with declarations, and what the text calls the columns of their heads."""
+    """Rules with declarations, what the text calls the columns of their heads, and what peers have."""
 
     program: Program
     columns: Mapping[str, tuple[str | None, ...]]
+    members: tuple[PeerMember, ...] = ()
 
 
 def parse_mappings(text: str, name: str = "<mappings>") -> MappingProgram:
@@ -42,16 +54,25 @@ def parse_mappings(text: str, name: str = "<mappings>") -> MappingProgram:
     places = Places(source)
     types = Types(places, ())
     schemas = Schemas(places, types)
-    relations = [
-        relation for each in statements if isinstance(each, syntax.Declaration) for relation in schemas.relations(each)
-    ]
+    peers = [each for each in statements if isinstance(each, syntax.PeerNode)]
+    declarations = [each for each in statements if isinstance(each, syntax.Declaration)]
+    declarations += [each for peer in peers for each in peer.declarations]
+    relations = [relation for each in declarations for relation in schemas.relations(each)]
     clauses = [each for each in statements if isinstance(each, syntax.Clause)]
     heads = frozenset(places.name(head.name) for clause in clauses for head in clause.heads)
     rules = lowered_rules(clauses, places, types, heads)
     declared = {relation.name: relation for relation in relations}
     made = tuple(_with_skolems(rules, declared))
     columns = {rule.head.relation: tuple(_called(term) for term in rule.head.terms) for rule in reversed(rules)}
-    return MappingProgram(Program(tuple(relations), made), columns)
+    members = tuple(member for peer in peers for member in _members(peer, places))
+    return MappingProgram(Program(tuple(relations), made), columns, members)
+
+
+def _members(peer: syntax.PeerNode, places: Places) -> Iterator[PeerMember]:
+    tokens = [*peer.relations, *(name for each in peer.declarations for name in each.names)]
+    if not tokens:
+        raise ParseError(f"peer {peer.name} has no relations", span=places.span(peer), hint="write their names into it")
+    yield from (PeerMember(str(peer.name), places.name(token), places.span(token)) for token in tokens)
 
 
 def _called(term: object) -> str | None:

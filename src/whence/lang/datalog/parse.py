@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -25,6 +23,8 @@ from whence.lang.datalog.records import Records
 from whence.lang.datalog.schema import Schemas, Types
 from whence.lang.datalog.subsumption import dominance_clauses
 from whence.lang.datalog.syntax import Formula, Node, first, last
+from whence.lang.datalog.text_sums import with_text_sums
+from whence.model.collector import collector_paused
 from whence.model.program import Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import Relation
@@ -39,20 +39,8 @@ def parse_datalog(
 
     What stands `elsewhere`, relations of a database, is no function even if there is one of its name.
     """
-    with _collector_paused():
+    with collector_paused():
         return _program(SourceText(name, text, is_datalog=True), elsewhere)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Reading makes millions of nodes and no cycles: looking for some among them would take as long as the reading."""
-    paused = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if paused:
-            gc.enable()
 
 
 def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
@@ -74,7 +62,7 @@ def _program(source: SourceText, elsewhere: Mapping[str, Relation]) -> Program:
     known = {relation.name for relation in relations} | {directive.relation for directive in directives}
     known.update(places.name(head.name) for clause in clauses for head in clause.heads)
     columns = {**elsewhere, **{relation.name: relation for relation in relations}}
-    rules = lowered_rules(clauses, places, types, frozenset(known), columns)
+    rules = with_text_sums(lowered_rules(clauses, places, types, frozenset(known), columns), columns)
     return with_souffle_words(Program(tuple(relations), tuple(rules), tuple(directives)), statements, places)
 
 
@@ -134,7 +122,7 @@ def read_statements(source: SourceText, start: str = "start") -> list[syntax.Sta
 @cache
 def _parser() -> Lark:
     grammar = files("whence.lang.datalog").joinpath("grammar.lark").read_text(encoding="utf-8")
-    grammar = grammar.replace("TYPE_NAMES", "|".join([*BY_NAME, "DECIMAL"]))
+    grammar = grammar.replace("TYPE_NAMES", "|".join(sorted([*BY_NAME, "DECIMAL"], key=len, reverse=True)))
     starts = ["start", "mappings"]
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=Builder(), start=starts)
 
@@ -170,6 +158,12 @@ class Builder(Transformer[Token, Any]):
         body, heads, dot = parts
         return syntax.Clause(first(body[0][0]), last(dot), heads, body)
 
+    def peer(self, parts: list[Any]) -> syntax.PeerNode:
+        word, name, *members, close = parts
+        declarations = [each for each in members if isinstance(each, syntax.Declaration)]
+        listed = [each for names in members if isinstance(names, list) for each in names]
+        return syntax.PeerNode(first(word), last(close), name, listed, declarations)
+
     def head(self, parts: list[Any]) -> syntax.HeadNode:
         minus, name, arguments, close = parts
         return syntax.HeadNode(first(minus or name), last(close), 1 if minus is None else -1, name, arguments or [])
@@ -182,6 +176,10 @@ class Builder(Transformer[Token, Any]):
     def head_window(self, parts: list[Any]) -> syntax.HeadWindowNode:
         _, partition, order, *more, _, call = parts
         return syntax.HeadWindowNode(*_extent(parts), partition or [], order or [], more, call)
+
+    def function(self, parts: list[Any]) -> syntax.FunctionNode:
+        _, names, body, _ = parts
+        return syntax.FunctionNode(*_extent([parts[0], parts[-1]]), names or [], body)
 
     def head_unnest(self, parts: list[Any]) -> syntax.HeadUnnestNode:
         _, outer, call = parts
@@ -302,7 +300,8 @@ class Builder(Transformer[Token, Any]):
         return syntax.RecordTypeNode(*_extent(parts), name, branches)
 
     def pragma(self, parts: list[Any]) -> syntax.Pragma:
-        return syntax.Pragma(first(parts[0]), last([part for part in parts if part is not None][-1]), parts[0])
+        _, name, value = parts
+        return syntax.Pragma(first(parts[0]), last(value or name), name, value)
 
     def component(self, parts: list[Any]) -> syntax.Component:
         _, *rest, close = parts

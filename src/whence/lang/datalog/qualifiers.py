@@ -15,6 +15,7 @@ from whence.errors import TypeMismatchError, UnknownNameError, UnsupportedError,
 from whence.lang.datalog import syntax
 from whence.lang.datalog.literals import Places
 from whence.lang.datalog.subsumption import ALL, collected, recursive_with, subsumed_relations, with_subsumption
+from whence.lang.datalog.write import MAGIC_PRAGMA
 from whence.model.program import Directive, Program
 from whence.model.rules import Atom, Rule
 from whence.model.schema import AUXILIARY_MARK, Relation
@@ -22,13 +23,13 @@ from whence.model.span import Span
 from whence.model.terms import SortKey, Variable, Wildcard, Window
 
 _DIRECTIVES = ("input", "output", "printsize")
-_STORAGE = ("btree", "btree_delete", "brie", "inline", "no_inline", "magic", "no_magic")
+_STORAGE = ("btree", "btree_delete", "brie", "inline", "no_inline", "no_magic")
 _CHOSEN = f"{AUXILIARY_MARK}chosen"
 
 
 def with_souffle_words(program: Program, statements: Sequence[syntax.Statement], places: Places) -> Program:
     declarations = [each for each in statements if isinstance(each, syntax.Declaration)]
-    notices = list(_notices(statements))
+    notices = list(_notices(statements, places))
     directives = [each for each in program.directives if each.kind != "limitsize"]
     rules = list(program.rules)
     for each in declarations:
@@ -36,18 +37,29 @@ def with_souffle_words(program: Program, statements: Sequence[syntax.Statement],
             for name in map(places.name, each.names):
                 if qualifier.word in _DIRECTIVES:
                     directives.append(Directive(str(qualifier.word), name, span=places.span(qualifier)))
+                elif qualifier.word == "magic":
+                    directives.append(Directive("magic", name, span=places.span(qualifier)))
                 elif qualifier.word == "eqrel":
                     rules += _equivalence(name, len(each.columns), places.span(qualifier))
+    directives += _marked(statements, places)
     made = replace(program, rules=tuple(rules), directives=tuple(directives), notices=tuple(notices))
     chosen = {places.name(name) for each in declarations if each.choices for name in each.names}
     subsumed = subsumed_relations(statements, places)
     return _with_choices(with_subsumption(_with_inputs(made, chosen | subsumed)), declarations, places)
 
 
-def _notices(statements: Sequence[syntax.Statement]) -> Iterator[str]:
+def _marked(statements: Sequence[syntax.Statement], places: Places) -> Iterator[Directive]:
+    """The relations that a pragma names. With * it means all, as far as they are no output; so it is without it."""
+    for each in statements:
+        if isinstance(each, syntax.Pragma) and places.string(each.name) == MAGIC_PRAGMA and each.value is not None:
+            names = (name.strip() for name in places.string(each.value).split(","))
+            yield from (Directive("magic", name, span=places.span(each)) for name in names if name not in ("", "*"))
+
+
+def _notices(statements: Sequence[syntax.Statement], places: Places) -> Iterator[str]:
     for each in statements:
         match each:
-            case syntax.Pragma():
+            case syntax.Pragma() if places.string(each.name) != MAGIC_PRAGMA:
                 yield ".pragma is ignored: options are given to whence.connect(...)"
             case syntax.DirectiveNode() if each.word == ".limitsize":
                 yield ".limitsize is ignored: a recursion that does not end stops by itself"

@@ -31,6 +31,7 @@ from whence.model.terms import (
     Call,
     Cast,
     Constant,
+    Lambda,
     Skolem,
     Term,
     Variable,
@@ -189,6 +190,8 @@ class _Body:
                 return replace(term, arguments=tuple(self.made(each, None) for each in arguments))
             case Aggregate(argument=argument) if argument is not None:
                 return replace(term, argument=self.made(argument, None))
+            case Lambda(body=body):
+                return replace(term, body=self.made(body, None))
         return term
 
     def _checked_fields(self, term: Call, kind: RecordType) -> Sequence[tuple[str, Type]]:

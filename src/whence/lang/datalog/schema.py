@@ -24,13 +24,14 @@ from whence.lang.datalog.record_types import declared_records, written_record
 from whence.model.program import Directive
 from whence.model.schema import Column, Relation, RowWindow, TimeToLive, duration
 from whence.model.span import Span
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, MapType, RecordType, StructType, Type
+from whence.model.types import BY_NAME, INTERVALS, TYPES, ArrayType, DecimalType, MapType, RecordType, StructType, Type
 from whence.model.types.decimals import MAX_PRECISION
 
 BUILT_IN: dict[str, Type] = {
     # As in Spark, DECIMAL alone holds whole numbers of ten digits.
     "DECIMAL": DecimalType(10, 0),
     **{name: kind for kind in TYPES for name in (kind.name, *kind.aliases, *kind.souffle)},
+    **{kind.name: kind for kind in INTERVALS},
 }
 _SOUFFLE = [name.lower() for kind in TYPES for name in kind.souffle]
 _REFUSALS = {name: kind.refusal for kind in TYPES if kind.refusal is not None for name in kind.refusal.names.values()}
@@ -94,7 +95,7 @@ class Types:
         return StructType(found)
 
     def _built_in(self, node: syntax.TypeName) -> Type:
-        name = self._places.name(node.name)
+        name = " ".join(self._places.name(node.name).split())
         if not is_quoted(node.name) and name.upper() in BUILT_IN:
             return BUILT_IN[name.upper()]
         if name.upper() in _OF_OTHERS:

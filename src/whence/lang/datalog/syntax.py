@@ -102,6 +102,14 @@ class TypedNode(SyntaxNode):
 
 
 @dataclass(slots=True)
+class FunctionNode(SyntaxNode):
+    """`fn {x, i: x + i}`, as an argument of a function that takes one."""
+
+    parameters: list[Token]
+    body: Node
+
+
+@dataclass(slots=True)
 class Ascribed(SyntaxNode):
     """`null::INT`: a constant of a type that its text alone does not show."""
 
@@ -238,6 +246,15 @@ class Declaration(SyntaxNode):
 
 
 @dataclass(slots=True)
+class PeerNode(SyntaxNode):
+    """`peer GeneOrg { gene, .decl hasGene(...) }`."""
+
+    name: Token
+    relations: list[Token]
+    declarations: list[Declaration]
+
+
+@dataclass(slots=True)
 class Alias(SyntaxNode):
     """`.type name = members[0] | members[1]`."""
 
@@ -261,7 +278,10 @@ class DirectiveNode(SyntaxNode):
 
 @dataclass(slots=True)
 class Pragma(SyntaxNode):
-    word: Token
+    """`.pragma "name" "value"`, of which the value may be left out."""
+
+    name: Token
+    value: Token | None
 
 
 @dataclass(slots=True)
@@ -295,7 +315,7 @@ class Component(SyntaxNode):
 
 
 Statement: TypeAlias = (
-    Clause | Subsumption | Declaration | Alias | DirectiveNode | Pragma | Component | Instance | Override
+    Clause | Subsumption | Declaration | PeerNode | Alias | DirectiveNode | Pragma | Component | Instance | Override
 )
 
 

@@ -14,6 +14,7 @@ from whence.lang.datalog.pieces import Alternatives, BodyAggregate, RangePiece
 from whence.lang.datalog.records import BRACKETS, BRANCH, NIL
 from whence.lang.datalog.schema import BUILT_IN, Types
 from whence.lang.datalog.syntax import Formula, Node
+from whence.model.lambdas import closed
 from whence.model.span import Span
 from whence.model.terms import (
     AGGREGATES,
@@ -22,6 +23,7 @@ from whence.model.terms import (
     Cast,
     Constant,
     Frame,
+    Lambda,
     Skolem,
     SortKey,
     Term,
@@ -80,7 +82,7 @@ class TermBuilder:
                 return self._group(node, nesting)
             case syntax.Registered(call=call):
                 arguments = self._arguments(call.arguments, nesting, node)
-                return Call(self._function(call.name), arguments, span=self._places.span(node))
+                return closed(self._function(call.name), arguments, self._places.span(node))
             case syntax.SkolemNode(call=call):
                 arguments = self._arguments(call.arguments, nesting, node)
                 return Skolem(self._places.name(call.name), arguments, span=self._places.span(node))
@@ -93,6 +95,10 @@ class TermBuilder:
                 if word.upper() == "DECIMAL":
                     return literals.typed_decimal(self._places.string(text), self._places.span(node))
                 return literals.typed(BUILT_IN[word.upper()], self._places.string(text), self._places.span(node))
+            case syntax.FunctionNode(parameters=parameters, body=body):
+                inside = self._truth(body, deeper(nesting, self._places.span(node)))
+                names = tuple(map(self._places.name, parameters))
+                return Lambda(names, (), inside, span=self._places.span(node))
             case syntax.Ascribed():
                 return self._ascribed(node, nesting)
             case syntax.HeadAggregateNode():
@@ -150,6 +156,8 @@ class TermBuilder:
             return _branches(arguments, span)
         if function == "range" and 2 <= len(arguments) <= 3:
             return self._range(arguments, node)
+        if any(isinstance(each, Lambda) for each in arguments):
+            return closed(function, arguments, span)
         return intrinsic(function, arguments, span) or Call(function, arguments, span=span)
 
     def _range(self, arguments: tuple[Term, ...], node: syntax.CallNode) -> Variable:

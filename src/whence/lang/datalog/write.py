@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from whence.functions.builtin import BUILTINS
 from whence.lang.datalog.functions import ARITHMETIC, COMPARING, INFIX, INTRINSICS, MINUS, NOT, REFUSED, is_text
+from whence.model.lambdas import opened
 from whence.model.program import Directive, Program
 from whence.model.rules import COMPARISONS, Atom, Comparison, Condition, Literal, Negation, Rule
 from whence.model.schema import Column, Relation, duration_text
@@ -16,6 +17,7 @@ from whence.model.terms import (
     Call,
     Cast,
     Constant,
+    Lambda,
     Skolem,
     SortKey,
     Term,
@@ -37,6 +39,8 @@ _PLAIN = re.compile(r"(?:[^\W\d]|\?)[\w?$]*")
 _RESERVED = frozenset(
     "_ true false null nil and or not as distinct nullable bag key partition ttl window property".split()
 )
+# What `magic` after a declaration says, for any relations.
+MAGIC_PRAGMA = "magic-transform"
 
 
 def to_datalog(program: Program) -> str:
@@ -81,6 +85,8 @@ def _qualifiers(relation: Relation) -> Iterator[str]:
 
 
 def _directive(directive: Directive) -> str:
+    if directive.kind == "magic":
+        return f".pragma {datalog_string(MAGIC_PRAGMA)} {datalog_string(directive.relation)}"
     parameters = ", ".join(f"{name_word(key)}={datalog_string(value)}" for key, value in directive.parameters)
     return f".{directive.kind} {name_word(directive.relation)}{f'({parameters})' if parameters else ''}"
 
@@ -201,7 +207,12 @@ def _written(term: Term, arguments: Sequence[_Written]) -> _Written:
             return _Written(f"each {'outer ' if outer else ''}{part}({arguments[0].at_least()})")
         case Window():
             return _Written(_window(term, arguments))
+        case Lambda(parameters=parameters, body=body):
+            return _Written(f"fn {{{', '.join(map(name_word, parameters))}: {term_text(body, 0)}}}")
         case Call():
+            written = opened(term)
+            if written is not term.arguments:
+                arguments = [fold(each, _written) for each in written]
             return _operation(term, arguments) or _Written(_call(term, arguments))
 
 

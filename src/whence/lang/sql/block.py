@@ -17,6 +17,7 @@ from whence.errors import UnknownNameError
 from whence.functions.types import Typed, common_type
 from whence.lang.sql.literals import cast, not_literal
 from whence.model import types
+from whence.model.lambdas import with_arguments
 from whence.model.rules import COMPARISONS, Atom
 from whence.model.schema import Relation
 from whence.model.span import Span
@@ -273,7 +274,7 @@ def rename(term: Term, change: Callable[[Variable], Term]) -> Term:
             if term.function in _ARITHMETIC:
                 pairs = zip(term.arguments, arguments, strict=True)
                 arguments = tuple(new if old is new else not_literal(new) for old, new in pairs)
-            return Call(term.function, arguments, span=term.span)
+            return with_arguments(term, arguments)
         case Skolem():
             return Skolem(term.function, tuple(rename(t, change) for t in term.arguments), span=term.span)
         case Cast(term=Variable() as variable):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from whence.errors import WhenceError
 from whence.functions.builtin import BUILTINS
 from whence.functions.implicit import implicit_casts
+from whence.functions.lambdas import with_lambdas
 from whence.functions.types import Typed, infer
 from whence.functions.widening import common_type
 from whence.lang.sql.literals import cast
 from whence.model.program import Signature
-from whence.model.terms import Aggregate, Call, Cast, Skolem, Term
+from whence.model.terms import Aggregate, Call, Cast, Lambda, Skolem, Term
 from whence.model.types import NULL, Type
 
 
@@ -47,6 +49,8 @@ class _Coercion:
     def _call(self, call: Call) -> tuple[Term, Type]:
         parts = [self.of(argument) for argument in call.arguments]
         arguments, kinds = [part for part, _ in parts], [kind for _, kind in parts]
+        if any(isinstance(argument, Lambda) for argument in arguments):
+            arguments = list(with_lambdas(replace(call, arguments=tuple(arguments)), tuple(kinds), _coerced_body))
         if call.function in BUILTINS:
             with implicit_casts():
                 resolved = BUILTINS[call.function].resolve(
@@ -58,6 +62,10 @@ class _Coercion:
             ]
         made = Call(call.function, tuple(arguments), span=call.span)
         return made, infer(made, self._types, self._signatures).type
+
+
+def _coerced_body(term: Lambda, types: Mapping[str, Typed]) -> Lambda:
+    return replace(term, body=_Coercion(types, {}).of(term.body)[0])
 
 
 def _as(argument: Term, given: Type, wanted: Type) -> Term:

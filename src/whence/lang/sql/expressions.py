@@ -14,7 +14,9 @@ from whence.lang.sql.block import Block
 from whence.lang.sql.coercion import coerced
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS, TWO_ARGUMENTS, builtin_name, missing
 from whence.lang.sql.grammar import DIALECT, Plus
-from whence.lang.sql.literals import cast, interval_parts, not_literal, to_constant, to_type
+from whence.lang.sql.intervals import interval_constant, interval_parts
+from whence.lang.sql.lambdas import lambda_call, takes_lambda
+from whence.lang.sql.literals import cast, not_literal, to_constant, to_type
 from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.refuse import refuse_extras
 from whence.lang.sql.shorthand import shorthand, unit_call
@@ -95,10 +97,9 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
         case exp.Not():
             return negate(sub(node.this), span)
         case exp.Add() | exp.Sub() if isinstance(node.expression, exp.Interval):
-            months, days, micros = interval_parts(node.expression, span, negative=isinstance(node, exp.Sub))
-            return add_interval(sub(node.this), months, days, micros, span)
+            return _with_interval(lowering, block, sub(node.this), node, node.expression, span)
         case exp.Add() if isinstance(node.this, exp.Interval):
-            return add_interval(sub(node.expression), *interval_parts(node.this, span, negative=False), span)
+            return _with_interval(lowering, block, sub(node.expression), node, node.this, span)
         case exp.NullSafeNEQ():
             return Call("not", (Call("<=>", (sub(node.this), sub(node.expression)), span=span),), span=span)
         case exp.Binary() if type(node) in _ARITHMETIC:
@@ -116,7 +117,7 @@ def _translated(lowering: Lowering, block: Block, node: exp.Expr, *, strict: boo
             return subqueries.exists_mark(lowering, block, node.this, span)
         case exp.In() if node.args.get("query") is not None:
             return subqueries.in_mark(lowering, block, row(lowering, block, node.this), node.args["query"], span)
-        case exp.Func() | exp.Condition() | exp.Predicate() if type(node) in SPECIAL_FORMS:
+        case exp.Expr() if type(node) in SPECIAL_FORMS:
             return SPECIAL_FORMS[type(node)](node, sub, span)
     raise unsupported(node, span)
 
@@ -139,6 +140,18 @@ def _column(lowering: Lowering, block: Block, node: exp.Column, span: Span | Non
     if name.lower() in block.aliases:
         hint = "it is an alias of this SELECT: write its expression again, or compute it in a subquery in FROM"
     raise UnknownNameError(f"unknown column {name!r}", span=span, hint=hint)
+
+
+def _with_interval(
+    lowering: Lowering, block: Block, term: Term, node: exp.Add | exp.Sub, interval: exp.Interval, span: Span | None
+) -> Term:
+    """The sum or the difference of a term and a literal, which may be one of weeks if the term is a time."""
+    constant = interval_constant(interval, lowering.span(interval) or span)
+    kind = lowering.typed(coerced(term, block.environment(), lowering.signatures), block).type
+    if constant is not None and (isinstance(kind, types.IntervalType) or kind == types.NULL):
+        sides = (constant, term) if node.this is interval else (term, constant)
+        return Call("+" if isinstance(node, exp.Add) else "-", sides, span=span)
+    return add_interval(term, *interval_parts(interval, span, negative=isinstance(node, exp.Sub)), span)
 
 
 def add_interval(term: Term, months: int, days: int, micros: int, span: Span | None) -> Term:
@@ -194,6 +207,8 @@ def _function(
     if any(isinstance(a, exp.Distinct) for a in node.expressions):
         raise UnsupportedError(f"{name}(...) takes no DISTINCT", span=span)
     node = with_columns(lowering, block, node)
+    if lowered not in lowering.signatures and takes_lambda(name, node.expressions):
+        return lambda_call(name, node.expressions, sub, span, lowering)
     if lowered == "struct" and lowered not in lowering.signatures:
         return struct_call(node, sub, span)
     if lowered == "from_json" and lowered not in lowering.signatures:
@@ -238,10 +253,9 @@ _REFUSED: dict[type[exp.Expr], tuple[str, str | None]] = {
         "use array(...), and element_at(array, position), which counts from 1",
     ),
     exp.Placeholder: ("a parameter", "write the value itself; rows of values go in with db.insert(...)"),
-    exp.Interval: ("an INTERVAL in this place", "add it to a date or a timestamp"),
     exp.CurrentDate: ("current_date", "it changes by itself; put the value into a table"),
     exp.CurrentTimestamp: ("current_timestamp", "it changes by itself; put the value into a table"),
-    exp.Lambda: ("a lambda", None),
+    exp.Lambda: ("a lambda in this place", "transform(array, x -> x + 1) and the like take one"),
     exp.Alias: ("AS in this place", None),
     exp.Filter: ("FILTER after what is no aggregate", "use CASE WHEN or if(...)"),
     exp.Aliases: ("a list of names for one column", None),

@@ -26,7 +26,6 @@ SYNONYMS = {
     "signum": "sign",
     "regexp": "rlike",
     "regexp_like": "rlike",
-    "array_size": "size",
     "cardinality": "size",
     "sha": "sha1",
     "char": "chr",
@@ -36,6 +35,7 @@ SYNONYMS = {
     "negative": "-",
     "to_varchar": "to_char",
     "printf": "format_string",
+    "reduce": "aggregate",
 }
 # Other than coalesce itself, these take two values.
 TWO_ARGUMENTS = ("nvl", "ifnull")
@@ -91,15 +91,10 @@ _FAMILIES = (
         "GROUP BY window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds') or session_window(ts, '5 minutes')",
     ),
     (
-        "transform filter aggregate reduce exists forall zip_with transform_keys transform_values map_filter",
-        "{name}(...) takes a lambda, which is not supported",
-        "define the whole of it in Python: db.function(...)",
-    ),
-    (
         (
             "hash xxhash64 arrays_zip "
             "format_number parse_json from_csv to_csv convert_timezone from_utc_timestamp "
-            "to_utc_timestamp make_interval make_dt_interval make_ym_interval"
+            "to_utc_timestamp make_interval"
         ),
         _NOT_THERE,
         "define it in Python: db.function({name!r}, ..., returns=...)",

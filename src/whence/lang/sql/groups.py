@@ -16,7 +16,7 @@ from whence.lang.sql.lowering import Lowering
 from whence.lang.sql.special_forms import never_true
 from whence.model import types
 from whence.model.span import Span
-from whence.model.terms import Aggregate, Call, Constant, Skolem, Term, Variable, variable_names
+from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable, variable_names
 
 
 def aggregate_calls(node: exp.Expr) -> list[exp.Expr]:
@@ -90,6 +90,8 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
         argument = translate(lowering, block, arguments[0])
         if function in ("sum", "avg") and lowering.typed(argument, block).type == types.STRING:
             argument = cast(argument, types.DOUBLE, span)
+        if function in ("sum", "avg") and isinstance(lowering.typed(argument, block).type, types.IntervalType):
+            argument = _in_units(argument, function, span)
     if condition is not None:
         assert argument is not None
         if isinstance(condition.unnest(), exp.Null):
@@ -103,6 +105,24 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
     aggregate = Aggregate(function, argument, distinct, span=span)
     lowering.typed(aggregate, block)
     return aggregate
+
+
+# Wide enough for a BIGINT, with a fraction that tells which way the average of any number of them is rounded.
+_AVERAGED_UNITS = types.DecimalType(34, 15)
+
+
+def _in_units(interval: Term, function: str, span: Span | None) -> Term:
+    """What is added up of intervals: their numbers of months or microseconds."""
+    units = Call("interval_units", (interval,), span=span)
+    return units if function == "sum" else Cast(units, _AVERAGED_UNITS, span=span)
+
+
+def added_interval(aggregate: Aggregate) -> Term | None:
+    """The intervals whose units the aggregate adds up, if it does."""
+    term = aggregate.argument
+    while isinstance(term, Cast) or (isinstance(term, Call) and term.function == "if"):
+        term = term.term if isinstance(term, Cast) else term.arguments[1]
+    return term.arguments[0] if isinstance(term, Call) and term.function == "interval_units" else None
 
 
 def _columns(block: Block, node: exp.Expr, span: Span | None) -> list[exp.Expr]:
@@ -156,7 +176,15 @@ class Grouped(Block):
     def known(self, node: exp.Expr) -> Term | None:
         assert self._lowering is not None
         if aggregate_calls(node) == [node]:
-            return self._aggregates.get(to_aggregate(self._lowering, self._before, node))
+            aggregate = to_aggregate(self._lowering, self._before, node)
+            found = self._aggregates.get(aggregate)
+            interval = added_interval(aggregate)
+            if found is None or interval is None:
+                return found
+            kind = self._lowering.typed(interval, self._before).type
+            assert isinstance(kind, types.IntervalType)
+            result = kind if aggregate.function == "sum" else kind.whole
+            return Call("interval_of", (found, Constant(None, result)), span=aggregate.span)
         if (
             isinstance(node, exp.Literal | exp.Query)
             or (isinstance(node, exp.Column) and not node.table)

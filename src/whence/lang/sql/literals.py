@@ -12,11 +12,12 @@ from whence.functions.evaluate import convert
 from whence.functions.structs import check_field_names
 from whence.functions.widening import is_integer
 from whence.lang.sql.grammar import DIALECT
+from whence.lang.sql.intervals import interval_type
 from whence.model import types
-from whence.model.schema import DURATION_UNITS, duration
+from whence.model.schema import duration
 from whence.model.span import Span
 from whence.model.terms import Cast, Constant, Term
-from whence.model.types import BY_NAME, TYPES, ArrayType, DecimalType, IntegerType, MapType, StructType, Type
+from whence.model.types import TYPES, ArrayType, DecimalType, IntegerType, MapType, StructType, Type
 from whence.model.types.base import castable
 from whence.model.types.decimals import CONTEXT, MAX_PRECISION, smallest_decimal
 
@@ -35,10 +36,12 @@ _SUFFIXES = {kind.suffix: kind for kind in TYPES if isinstance(kind, IntegerType
 
 def to_type(kind: exp.DataType, span: Span | None, *, is_column: bool = False) -> Type:
     """The model's type for a type in the text. Of a column of a table, VARCHAR(n) is a STRING with a constraint."""
-    if kind.this in _SIMPLE:
+    if isinstance(kind.this, exp.DataType.Type) and kind.this in _SIMPLE:
         if kind.expressions:
             raise UnsupportedError(f"the type {_SIMPLE[kind.this]} takes no number in parentheses", span=span)
         return _SIMPLE[kind.this]
+    if isinstance(kind.this, exp.Interval):
+        return interval_type(kind.this, span)
     if kind.this is exp.DataType.Type.VARCHAR and (not kind.expressions or is_column):
         return types.STRING
     if kind.this is exp.DataType.Type.DECIMAL:
@@ -68,7 +71,9 @@ def to_type(kind: exp.DataType, span: Span | None, *, is_column: bool = False) -
     raise UnsupportedError(
         f"the type {name} is not supported",
         span=span,
-        hint=f"use {instead}" if instead else f"types are {', '.join(BY_NAME)}, DECIMAL(p,s), {_OF_OTHERS}",
+        hint=f"use {instead}"
+        if instead
+        else f"types are {', '.join(map(str, TYPES))}, DECIMAL(p,s), INTERVAL, {_OF_OTHERS}",
     )
 
 
@@ -88,7 +93,7 @@ def _struct(kind: exp.DataType, span: Span | None) -> StructType:
 
 def refuse_zone(kind: exp.DataType, span: Span | None) -> None:
     """Raises for a type whose values are moments and not what a clock shows."""
-    if kind.this in _REFUSED:
+    if isinstance(kind.this, exp.DataType.Type) and kind.this in _REFUSED:
         name, refusal = _REFUSED[kind.this]
         raise UnsupportedError(f"the type {name} is not supported: {refusal.reason}", span=span, hint=refusal.hint)
 
@@ -109,11 +114,6 @@ def to_number_of_rows(text: str, span: Span | None) -> int:
     if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
         raise TypeMismatchError(f"{text!r} is not a number of rows", span=span, hint="write for example '100'")
     return int(text)
-
-
-_INTERVAL_MONTHS = {"year": 12, "month": 1}
-_INTERVAL_DAYS = {"week": 7, "day": 1}
-_INTERVAL_MICROSECONDS = {unit: size for unit, size in DURATION_UNITS.items() if unit not in _INTERVAL_DAYS}
 
 
 def to_constant(literal: exp.Literal, span: Span | None, *, negative: bool = False) -> Constant:
@@ -183,27 +183,3 @@ def not_literal(term: Term) -> Term:
     if isinstance(term, Constant) and is_integer(term.type):
         return Cast(term, term.type, span=term.span)
     return term
-
-
-def interval_parts(interval: exp.Interval, span: Span | None, *, negative: bool) -> tuple[int, int, int]:
-    """Months, days, microseconds of an INTERVAL literal."""
-    unit = interval.args.get("unit")
-    number = interval.this
-    sign = -1 if negative else 1
-    if isinstance(number, exp.Neg):
-        sign, number = -sign, number.this
-    text = str(number.this) if isinstance(number, exp.Literal) else ""
-    name = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Var) else ""
-    if re.fullmatch(r"\s*[-+]?\d+\s*", text):
-        amount = sign * int(text)
-        if name in _INTERVAL_MONTHS:
-            return amount * _INTERVAL_MONTHS[name], 0, 0
-        if name in _INTERVAL_DAYS:
-            return 0, amount * _INTERVAL_DAYS[name], 0
-        if name in _INTERVAL_MICROSECONDS:
-            return 0, 0, amount * _INTERVAL_MICROSECONDS[name]
-    raise UnsupportedError(
-        "this form of INTERVAL is not supported",
-        span=span,
-        hint="write a whole number and one unit: INTERVAL '3' MONTH",
-    )

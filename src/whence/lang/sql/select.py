@@ -16,7 +16,7 @@ from whence.lang.sql.conditions import add_condition
 from whence.lang.sql.event_time import add_window, with_slices
 from whence.lang.sql.explode import with_elements
 from whence.lang.sql.expressions import translate
-from whence.lang.sql.groups import Grouped, aggregate_calls, to_aggregate
+from whence.lang.sql.groups import Grouped, added_interval, aggregate_calls, to_aggregate
 from whence.lang.sql.joins import add_from, needed_columns
 from whence.lang.sql.limits import Later, Tail
 from whence.lang.sql.lowering import Lowering, Output, QueryDraft
@@ -319,7 +319,10 @@ def _direct(lowering: Lowering, block: Block, items: Sequence[exp.Expr], groups:
     for at, node in enumerate(items):
         inner = node.unalias().unnest()
         if aggregate_calls(inner) == [inner]:
-            term: Term = to_aggregate(lowering, block, inner)
+            aggregate = to_aggregate(lowering, block, inner)
+            if added_interval(aggregate) is not None:
+                return None
+            term: Term = aggregate
         elif aggregate_calls(inner) or inner.find(exp.Query) is not None:
             return None
         else:

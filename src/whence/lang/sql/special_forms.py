@@ -8,6 +8,8 @@ from typing import Any
 from sqlglot import exp
 
 from whence.errors import ArityError, TypeMismatchError, UnsupportedError
+from whence.lang.sql.intervals import interval_constant
+from whence.lang.sql.lambdas import parameter
 from whence.lang.sql.shorthand import part_of_time
 from whence.lang.sql.structs import with_fields
 from whence.model import types
@@ -35,6 +37,7 @@ PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
     exp.Floor: ("decimals",),
     exp.Ceil: ("decimals",),
     exp.Bracket: ("offset", "safe"),
+    exp.Interval: ("unit",),
     exp.Overlay: ("from_", "for_"),
 }
 
@@ -180,6 +183,17 @@ def _bytes(node: Any, sub: Sub, span: Span | None) -> Term:
     return Constant(value, types.BINARY, span=span)
 
 
+def _interval(node: Any, sub: Sub, span: Span | None) -> Term:
+    constant = interval_constant(node, span)
+    if constant is None:
+        raise UnsupportedError(
+            "an INTERVAL of weeks or of several kinds of units has no type",
+            span=span,
+            hint="add it to a date or a timestamp, or write it in days, as in INTERVAL '14' DAY",
+        )
+    return constant
+
+
 def _shift(node: Any, sub: Sub, span: Span | None) -> Term:
     name = "shiftleft" if isinstance(node, exp.BitwiseLeftShift) else "shiftright"
     return Call(name, (sub(node.this), sub(node.expression)), span=span)
@@ -221,6 +235,8 @@ SPECIAL_FORMS: dict[type[exp.Expr], Callable[[Any, Sub, Span | None], Term]] = {
     exp.Trim: _trim,
     exp.StrPosition: _position,
     exp.Bracket: _item,
+    exp.Interval: _interval,
+    exp.Identifier: lambda node, _, span: parameter(node, span),
     exp.Dot: _field,
     exp.Overlay: _overlay,
     exp.HexString: _bytes,

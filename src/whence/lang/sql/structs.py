@@ -53,7 +53,7 @@ def _name(node: exp.Expr) -> str | None:
     match node:
         case exp.Alias():
             return node.alias
-        case exp.Column():
+        case exp.Column() | exp.Identifier():
             return node.name
         case exp.Dot(expression=exp.Identifier() as field):
             return field.name

@@ -7,16 +7,18 @@ binds such a value, the values that the outer block can have are added as a `dom
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from whence.errors import ArityError, TypeMismatchError, UnsupportedError
+from whence.errors import ArityError, TypeMismatchError
+from whence.functions.comparison import check_comparable
 from whence.lang.sql.block import Block, rename
 from whence.lang.sql.lowering import Lowered, Lowering, Output, QueryDraft
 from whence.model import types
 from whence.model.rules import Atom
 from whence.model.span import Span
-from whence.model.terms import Call, Constant, Term, Variable, Wildcard, variable_names
+from whence.model.terms import Aggregate, Call, Constant, Term, Variable, Wildcard, variable_names
 
 TRUE = Constant(True, types.BOOLEAN)
 FALSE = Constant(False, types.BOOLEAN)
@@ -72,11 +74,7 @@ def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -
     draft = lowering.draft(query, block)
     _check_columns(draft, 1, span)
     if not draft.single:
-        raise UnsupportedError(
-            "this subquery could give more than one row",
-            span=span,
-            hint="aggregate it (min, max, ...) without GROUP BY, or fix every key column with =",
-        )
+        draft = _counted(lowering, draft, span)
     output = draft.outputs[0]
     fallback = (
         draft.when_empty[0] if draft.when_empty else Constant(None, lowering.typed(output.term, draft.block).type)
@@ -88,6 +86,17 @@ def scalar(lowering: Lowering, block: Block, query: exp.Expr, *, strict: bool) -
     always = draft.when_empty is not None and not draft.block.free
     completed = lowering.complete(draft, "scalar", None if always else (fallback,))
     return lowering.read_in_place(block, completed, span)[0]
+
+
+def _counted(lowering: Lowering, draft: QueryDraft, span: Span | None) -> QueryDraft:
+    """A query that could have several rows. It is an error of the rows that come if it has, as in Spark."""
+    rows = lowering.project(draft, "rows")
+    value = rows.outputs[0].term
+    check_comparable(lowering.typed(value, rows.block).type, "the value of a subquery that could have several", span)
+    counted = [Output("value", Aggregate("min", value, span=span)), Output("rows", Aggregate("count", None, span=span))]
+    grouped = lowering.project(QueryDraft(rows.block, counted, span=span), "counted")
+    only = Call("only_value", tuple(output.term for output in grouped.outputs), span=span)
+    return QueryDraft(grouped.block, [replace(draft.outputs[0], term=only)], span=span, single=True)
 
 
 def exists_mark(lowering: Lowering, block: Block, query: exp.Expr, span: Span | None) -> Term:

@@ -15,8 +15,9 @@ from whence.functions.windows import NEIGHBOURS, PICKS, PLACES, has_frame
 from whence.lang.sql.block import Block
 from whence.lang.sql.expressions import translate
 from whence.lang.sql.functions import AGGREGATE_SYNONYMS
-from whence.lang.sql.groups import to_aggregate
-from whence.lang.sql.literals import cast, interval_parts, to_constant
+from whence.lang.sql.groups import added_interval, to_aggregate
+from whence.lang.sql.intervals import interval_parts
+from whence.lang.sql.literals import cast, to_constant
 from whence.lang.sql.lowering import Lowering
 from whence.model import types
 from whence.model.schema import DURATION_UNITS
@@ -130,6 +131,8 @@ def _call(lowering: Lowering, block: Block, node: exp.Expr, span: Span | None) -
         aggregate = to_aggregate(lowering, block, call)
         if aggregate.distinct:
             raise UnsupportedError("DISTINCT in a window function is not supported", span=span)
+        if added_interval(aggregate) is not None:
+            raise UnsupportedError(f"{name} of an INTERVAL over a window is not supported", span=span)
         return aggregate.function, [] if aggregate.argument is None else [aggregate.argument]
     if name not in _FUNCTIONS or call is not inner:
         known = (*_FUNCTIONS, *AGGREGATE_SYNONYMS)

@@ -228,8 +228,8 @@ def limited(
     lowering: Lowering, draft: QueryDraft, keys: Sequence[SortKey], first: int, last: int | None, span: Span | None
 ) -> QueryDraft:
     """Of the draft's rows in the order of the keys, which are terms of its block, those with these numbers."""
-    if draft.aggregated and draft.single and first == 1 and (last is None or last >= 1):
-        # It has one row, and keeps it.
+    if draft.single and first == 1 and (last is None or last >= 1):
+        # It has one row at most, and keeps it.
         return draft
     if draft.aggregated:
         raise UnsupportedError("LIMIT in this place is not supported", span=span, hint="use a subquery in FROM")

@@ -9,7 +9,8 @@ from sqlglot.tokens import Tokenizer
 
 from whence.errors import UnsupportedError
 from whence.model import types
-from whence.model.terms import Aggregate, Call, Cast, Constant, Skolem, Term, Variable
+from whence.model.lambdas import opened
+from whence.model.terms import Aggregate, Call, Cast, Constant, Lambda, Skolem, Term, Variable
 
 # How tightly an operator binds; operands that bind less tightly get parentheses.
 _LEVELS = {
@@ -32,6 +33,8 @@ _LEVELS = {
 }
 _PREDICATE = 4
 _PRIMARY = 9
+# What SQL calls a function that has another name here.
+_NAMES = {"%": "mod", "array_sort_with": "array_sort"}
 _SPELLED = {"and": "AND", "or": "OR", "div": "DIV"}
 _MICROSECONDS_PER = {"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000, "MICROSECOND": 1}
 
@@ -58,8 +61,12 @@ def term_sql(term: Term, variables: Mapping[str, str], level: int = 0) -> str:
         case Aggregate(function=function, argument=argument, distinct=distinct):
             inside = "*" if argument is None else sub(argument, 0)
             return f"{function}({'DISTINCT ' if distinct else ''}{inside})"
-        case Call(function=function, arguments=arguments):
-            own, text = _call(function, arguments, sub)
+        case Lambda(parameters=parameters, body=body):
+            names = {name: name_sql(name) for name in parameters}
+            text = term_sql(body, {**variables, **names})
+            return f"({', '.join(names.values())}) -> {text}" if names else text
+        case Call(function=function):
+            own, text = _call(function, opened(term), sub)
             return f"({text})" if own < level else text
         case Skolem(function=function):
             raise UnsupportedError(f"the invented value #{function}(...) cannot be written in SQL", span=term.span)
@@ -103,7 +110,7 @@ def _call(function: str, arguments: tuple[Term, ...], sub: Callable[[Term, int],
             interval = _interval(months, days, rest)
             if interval is not None:
                 return 6, f"{sub(date, 6)} + {interval}"
-    return _PRIMARY, f"{'mod' if function == '%' else function}({', '.join(sub(a, 0) for a in arguments)})"
+    return _PRIMARY, f"{_NAMES.get(function, function)}({', '.join(sub(a, 0) for a in arguments)})"
 
 
 def _case(term: Term, sub: Callable[[Term, int], str]) -> str:

@@ -2,6 +2,7 @@
 
     STRING str   TINYINT, SMALLINT, INT, BIGINT int   REAL, DOUBLE float   DECIMAL(p,s) decimal.Decimal   BOOLEAN bool
     BINARY bytes   DATE datetime.date   TIMESTAMP datetime.datetime without time zone   ARRAY<T> tuple
+    INTERVAL YEAR TO MONTH int   INTERVAL DAY TO SECOND datetime.timedelta
     STRUCT<name: T, ...> tuple   MAP<K, V> tuple of pairs   records Record, which is equal to a tuple
 
 Every column can also hold None unless it is declared NOT NULL. NaN is no value.
@@ -16,6 +17,7 @@ from whence.model.types.arrays import ArrayType
 from whence.model.types.base import NULL, Converter, MisfitError, Row, Scalar, Type, Value, has_null
 from whence.model.types.binary import BINARY
 from whence.model.types.decimals import DecimalType
+from whence.model.types.intervals import INTERVALS, IntervalType
 from whence.model.types.maps import MapType
 from whence.model.types.numbers import BIGINT, DOUBLE, INT, REAL, SMALLINT, TINYINT, IntegerType
 from whence.model.types.records import Record, RecordType
@@ -31,6 +33,7 @@ __all__ = [
     "DATE",
     "DOUBLE",
     "INT",
+    "INTERVALS",
     "NULL",
     "REAL",
     "SMALLINT",
@@ -42,6 +45,7 @@ __all__ = [
     "Converter",
     "DecimalType",
     "IntegerType",
+    "IntervalType",
     "MapType",
     "MisfitError",
     "Record",
@@ -56,4 +60,4 @@ __all__ = [
 
 # All types without parameters, in the order in which messages list them.
 TYPES: tuple[Type, ...] = (STRING, TINYINT, SMALLINT, INT, BIGINT, REAL, DOUBLE, BOOLEAN, DATE, TIMESTAMP, BINARY)
-BY_NAME = {kind.name: kind for kind in TYPES}
+BY_NAME = {kind.name: kind for kind in (*TYPES, *INTERVALS)}

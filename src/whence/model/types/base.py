@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from whence.model.types.records import Record
 
-Scalar: TypeAlias = str | int | float | decimal.Decimal | bool | bytes | datetime.date | datetime.datetime
+Scalar: TypeAlias = (
+    str | int | float | decimal.Decimal | bool | bytes | datetime.date | datetime.datetime | datetime.timedelta
+)
 Value: TypeAlias = "Scalar | tuple[Value, ...] | Record | None"
 Row: TypeAlias = "tuple[Value, ...]"
 

@@ -18,6 +18,7 @@ from whence.errors import InternalError, StateError
 from whence.model.schema import Column
 from whence.model.types import TYPES, ArrayType, DecimalType, Type
 from whence.model.types import StructType as WhenceStruct
+from whence.model.types.intervals import DAY_TIME
 from whence.session.functions import parse_type
 from whence.storage.files.files import Files
 from whence.storage.files.manifest import Segment
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_BY_ARROW = {kind.arrow(): kind for kind in TYPES}
+_BY_ARROW = {kind.arrow(): kind for kind in (*TYPES, DAY_TIME)}
 
 
 def columns_of_frame(schema: StructType) -> tuple[Column, ...]:

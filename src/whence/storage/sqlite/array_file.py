@@ -1,7 +1,8 @@
 """JSON with arrays in it in one file: written whole or not at all, and mapped into memory where it is read.
 
 The file has a line of fixed length, two lines of JSON, and the arrays. What is mapped can be written to: such a page is
-then this process's own, and the file stays as it is.
+then this process's own, and the file stays as it is. Nor may others change it in place: a page that is gone ends the
+process that reads it. So the file is read-only, and what takes its place is another file.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ def write_arrays(file: Path, about: Any, content: Any) -> None:
         for piece in pieces:
             opened.write(piece)
         opened.flush()
+        os.fchmod(opened.fileno(), os.fstat(opened.fileno()).st_mode & ~0o222)
         os.fsync(opened.fileno())
     new.rename(file)
     sync(file.parent)

@@ -6,11 +6,13 @@ import numpy as np
 
 from whence.columns.compiled import inlined
 from whence.engines.local.forest.layout import (
+    ABSENCES,
     ADD,
     ALIVE,
     BODY,
     BODY_LENGTH,
     CHEAPENED,
+    DERIVATIONS,
     END,
     GONE,
     GREATEST,
@@ -20,6 +22,7 @@ from whence.engines.local.forest.layout import (
     IS_COST,
     LEAST,
     LIVE,
+    MATCHED,
     MULTIPLY,
     NO_COST,
     NOTED,
@@ -40,6 +43,20 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
+from whence.engines.local.forest.prune import live_by
+
+
+@inlined
+def sketch(forest: ForestArrays, rules: RuleTables, rule: int, head: int, work: Array) -> int:
+    """The current match of a rule as the next derivation, which is not noted yet: enough to know its cost.
+
+    There must be room for it.
+    """
+    derivations, number = forest.derivations, forest.counters[DERIVATIONS]
+    derivations[number, HEAD], derivations[number, RULE] = head, rule
+    for atom in range(rules.heads[rule, BODY_LENGTH] - rules.heads[rule, ABSENCES]):
+        derivations[number, BODY + atom] = work[MATCHED, atom]
+    return number
 
 
 @inlined
@@ -185,6 +202,6 @@ def offer(
             nodes[head, STATUS] |= ALIVE | PENDING
             forest.counters[GONE] -= 1
         best[head] = cost
-        nodes[head, LIVE] = number
+        live_by(forest, rules.heads, head, number)
         walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
     return outcome != TOO_LARGE

@@ -30,6 +30,8 @@ _OPERATORS = {
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _STEPS = {"+": layout.ADD, "-": layout.SUBTRACT, "*": layout.MULTIPLY}
 _TRUE = Constant(True, types.BOOLEAN)
+# What a rule without an atom rests on: one row without columns, which is always there.
+ALWAYS = Relation("$always", (), distinct=True)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,16 @@ class ComputedTerm:
     rule: Rule
     # The value from a tuple of those of the variables.
     compute: Callable[[Row], Value]
+
+
+@dataclass(frozen=True)
+class Absence:
+    """What a negated atom asks a relation for: a key, in some of its columns, that no row has."""
+
+    # With those columns only.
+    relation: Relation
+    negated: str
+    positions: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,10 @@ class FlatTest:
 
 @dataclass
 class FlatRule:
-    """Atoms in the order of the body, then those of functions. All their terms are variables, constants, wildcards."""
+    """Atoms in the order of the body, then those of functions. All their terms are variables, constants, wildcards.
+
+    Those of absences have the terms of a key, and no wildcards.
+    """
 
     rule: Rule
     atoms: list[Atom] = field(default_factory=list)
@@ -75,10 +90,11 @@ class FlatRule:
     # Functions whose values are costs, and what is required of costs.
     costs: list[Atom] = field(default_factory=list)
     guards: list[CostGuard] = field(default_factory=list)
+    absences: list[Atom] = field(default_factory=list)
 
 
 class Flattening:
-    """The rule as `flat`, and its functions added to those that are found. Raises NotCompiledError where it negates.
+    """The rule as `flat`, and its functions and absences added to those that are found.
 
     `values` are the costs of the component; in `claimed` are the columns of costs of the relations below.
     """
@@ -88,6 +104,7 @@ class Flattening:
         typed: TypedRule,
         functions: Functions,
         found: list[ComputedTerm],
+        absences: list[Absence],
         values: Mapping[str, ValueColumn],
         claimed: dict[str, int],
     ) -> None:
@@ -97,12 +114,12 @@ class Flattening:
         self._scope = Scope(typed, functions)
         self._found = found
         self._moving: set[str] = set()
-        if any(isinstance(literal, Negation) for literal in rule.body):
-            raise NotCompiledError("a rule negates")
         atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
         self._in_atoms = [{v.name for term in atom.terms for v in variables(term)} for atom in atoms]
         for at, atom in enumerate(atoms):
             self.flat.atoms.append(self._atom(at, atom))
+        if not atoms:
+            self.flat.atoms.append(Atom(ALWAYS.name, (), span=rule.span))
         defined = {step.variable.name: step.term for step in typed.steps if isinstance(step, Define)}
         self._moving = {
             term.name
@@ -129,8 +146,10 @@ class Flattening:
                 self._cost_call,
             )
         )
-        for literal in rule.body:
-            if isinstance(literal, Comparison | Condition) and not _defines(literal, defined):
+        for at, literal in enumerate(rule.body):
+            if isinstance(literal, Negation):
+                self.flat.absences.append(self._absence(at, literal.atom, absences))
+            elif isinstance(literal, Comparison | Condition) and not _defines(literal, defined):
                 if self._costs is not None and self._moves(condition_term(literal)):
                     self.flat.guards.append(self._costs.guard(literal))
                 else:
@@ -147,16 +166,44 @@ class Flattening:
             if isinstance(term, Variable | Constant | Wildcard):
                 terms.append(term)
                 continue
-            if self._scope.type_of(term).family != column.type.family:
-                raise NotCompiledError("a computed term is of another type than its column")
-            value = Variable(f"${at}.{position}")
-            terms.append(value)
             total = self._sum(term) if self._is_found_without(at, position, atom) else None
-            if total is None:
-                self._call(term, value, column.type)
+            if total is None or self._kind(term) != column.type.family:
+                terms.append(self._computed(f"${at}.{position}", term, column))
             else:
-                self._compare(layout.EQUAL, value, total)
+                terms.append(Variable(f"${at}.{position}"))
+                self._compare(layout.EQUAL, terms[-1], total)
         return Atom(atom.relation, tuple(terms), span=atom.span)
+
+    def _computed(self, name: str, term: Term, column: Column) -> Variable:
+        """A variable for the value of a term that a row is looked for with."""
+        if self._kind(term) != column.type.family:
+            raise NotCompiledError("a computed term is of another type than its column")
+        value = Variable(name)
+        self._call(term, value, column.type)
+        return value
+
+    def _absence(self, at: int, atom: Atom, absences: list[Absence]) -> Atom:
+        columns = self._relations[atom.relation].columns
+        asked = tuple(at for at, term in enumerate(atom.terms) if not isinstance(term, Wildcard))
+        terms = [
+            term
+            if isinstance(term := atom.terms[place], Variable | Constant)
+            else self._computed(f"$!{at}.{place}", term, columns[place])
+            for place in asked
+        ]
+        if any(map(self._moves, terms)):
+            raise NotCompiledError("a rule reads the value that min or max is taken of")
+        # Rules share them, but atoms of one rule do not: a match is found once for each absence that comes.
+        taken = {other.relation for other in self.flat.absences}
+        for found in absences:
+            is_free = found.relation.name not in taken
+            if is_free and (found.negated, found.positions) == (atom.relation, asked):
+                break
+        else:
+            relation = Relation(f"!{len(absences)}", tuple(columns[place] for place in asked), distinct=True)
+            found = Absence(relation, atom.relation, asked)
+            absences.append(found)
+        return Atom(found.relation.name, tuple(terms), span=atom.span)
 
     def _is_found_without(self, at: int, position: int, atom: Atom) -> bool:
         """Whether joins find the atom's rows by other columns, so that it is enough to look at this one then."""

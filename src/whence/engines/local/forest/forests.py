@@ -47,7 +47,7 @@ def follow(*arrays: Array) -> int:
     forest, rules = opened(arrays)
     rows, queue, dead, waiting, walk, work, missing, answered, learned = arrays[layout.OTHERS :]
     if walk[layout.PHASE] != layout.GROWING and not prune(forest, rules, rows, dead, queue, walk, work):
-        return layout.NEEDS_ROOM
+        return layout.MOST_IS_DEAD if walk[layout.DEAD_COUNT] > walk[layout.MOST_DEAD] else layout.NEEDS_ROOM
     return _ending(grow(forest, rules, rows, queue, waiting, walk, work, missing, answered, learned), walk, work)
 
 
@@ -59,7 +59,7 @@ def follow_costs(*arrays: Array) -> int:
     walk, work, stack, missing, answered, learned, learned_costs = arrays[_WALK:]
     if walk[layout.PHASE] != layout.GROWING:
         # Nothing is queued while rows go.
-        end = worsen(forest, rules, rows, costs, queue, dead, heap_keys, heap_nodes, noted, before, walk, stack)
+        end = worsen(forest, rules, rows, costs, queue, dead, heap_keys, heap_nodes, noted, before, walk, work, stack)
         if end != layout.FINISHED:
             return end
     scratch = (heap_keys, heap_nodes, noted, before)
@@ -76,6 +76,7 @@ class PlainForest(ForestMaintainer):
 
     def _change(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
         walk = new_walk()
+        walk[layout.HELD], walk[layout.MOST_DEAD] = self._held, self._most_dead
         self._mark(rows, walk)
         self._walk(rows, walk)
         self.last_dead = int(walk[layout.DEAD_COUNT])
@@ -147,7 +148,7 @@ class CostForest(ForestMaintainer):
 
     def _change(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
         walk = new_walk()
-        walk[layout.ROUNDS] = self._limits.rounds
+        walk[layout.ROUNDS], walk[layout.MOST_DEAD] = self._limits.rounds, self._most_dead
         self._walk(rows, costs, walk)
         self.last_dead = int(walk[layout.DEAD_COUNT])
         self._lived_by = self._noted[: walk[layout.NOTES], ::2]

@@ -7,7 +7,6 @@ from whence.engines.local.forest.layout import (
     ALIVE,
     ANSWERED,
     ARITY,
-    BODY_LENGTH,
     CALLED,
     CANDIDATES,
     COLUMNS,
@@ -23,13 +22,13 @@ from whence.engines.local.forest.layout import (
     FORWARD,
     FORWARDS,
     GONE,
+    HELD,
     INDEX_LINK,
     INDEXED,
     INPUTS,
     IS_FIRST,
     LEARNED,
     LIVE,
-    LONGEST,
     MATCHED,
     MATCHING,
     MISSED,
@@ -67,8 +66,17 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
-from whence.engines.local.forest.match import advance, begin, fits, make_head, postpone, probe, take_up
-from whence.engines.local.forest.tuples import find_or_add, has_room, has_room_in_indexes, let_find, note
+from whence.engines.local.forest.match import (
+    advance,
+    begin,
+    fits,
+    make_head,
+    note_match,
+    postpone,
+    probe,
+    take_up,
+)
+from whence.engines.local.forest.tuples import find_or_add, has_room, has_room_in_indexes, let_find
 
 
 @inlined
@@ -80,8 +88,7 @@ def derive(forest: ForestArrays, rules: RuleTables, rule: int, queue: Array, wal
     new = not nodes[head, STATUS] & ALIVE
     if not new and not heads[rule, STORED]:
         return
-    length, longest = heads[rule, BODY_LENGTH], rules.shape[LONGEST]
-    number = note(nodes, forest.derivations, forest.counters, longest, rule, length, head, work)
+    number = note_match(forest, rules, rule, head, work)
     if new:
         nodes[head, STATUS] |= ALIVE | PENDING
         forest.counters[GONE] -= 1
@@ -103,7 +110,7 @@ def derive_all(forest: ForestArrays, rules: RuleTables, depth: int, queue: Array
     link, atom = rules.indexes[steps[step, STEP_INDEX], INDEX_LINK], steps[step, STEP_ATOM]
     candidate = work[CANDIDATES, depth]
     while candidate != NOTHING:
-        if not has_room(nodes, forest.slots, forest.derivations, forest.counters, walk[QUEUED], queue):
+        if not has_room(forest, rules, walk[QUEUED], queue):
             work[CANDIDATES, depth] = candidate
             return False
         is_usable = nodes[candidate, STATUS] & USABLE == ALIVE and (candidate != trigger or atom > trigger_atom)
@@ -126,7 +133,7 @@ def enter(forest: ForestArrays, rules: RuleTables, rows: Array, costs: Array, qu
     while walk[ENTERED] < len(rows):
         at = walk[ENTERED]
         if rows[at, COMES]:
-            if not has_room(nodes, slots, forest.derivations, counters, walk[QUEUED], queue):
+            if not has_room(forest, rules, walk[QUEUED], queue):
                 return False
             relation = rows[at, ENTERING_RELATION]
             arity = rules.relations[relation, ARITY]
@@ -212,7 +219,7 @@ def grow(
         if not enter(forest, rules, rows, forest.best, queue, walk):
             return NEEDS_ROOM
         walk[INPUTS] = walk[QUEUED]
-        walk[IS_FIRST] = walk[INPUTS] == forest.counters[NODES]
+        walk[IS_FIRST] = walk[INPUTS] + walk[HELD] == forest.counters[NODES]
         walk[DECIDED] = rules.shape[PASSED_ON] == NOTHING
     if not learn(forest, rules, learned, forest.best, walk, work):
         return NEEDS_ROOM
@@ -229,7 +236,7 @@ def grow(
                 if count == 0:
                     walk[MATCHING] = 0
                     break
-            if not has_room(nodes, forest.slots, forest.derivations, forest.counters, walk[QUEUED], queue):
+            if not has_room(forest, rules, walk[QUEUED], queue):
                 return NEEDS_ROOM
             if 0 < len(missing) == walk[MISSED]:
                 return NEEDS_VALUES

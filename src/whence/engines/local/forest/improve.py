@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from whence.columns.compiled import inlined
-from whence.engines.local.forest.costs import drop_first, offer
+from whence.engines.local.forest.costs import drop_first, offer, sketch
 from whence.engines.local.forest.grow import enter, has_joined_enough, learn
 from whence.engines.local.forest.layout import (
+    AGAIN,
     ANSWERED,
     ARITY,
     BODY,
-    BODY_LENGTH,
     CURRENT,
     DONE,
     ENDLESS,
@@ -20,6 +20,7 @@ from whence.engines.local.forest.layout import (
     HEAD,
     HEAP,
     INDEXED,
+    LIVE,
     LONGEST,
     MATCHING,
     MISSED,
@@ -41,6 +42,7 @@ from whence.engines.local.forest.layout import (
     ROW,
     SIGN,
     STATUS,
+    STORED,
     TAKEN,
     USE,
     USES,
@@ -48,8 +50,35 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
-from whence.engines.local.forest.match import advance, begin, is_complete, make_head, postpone, take_up
-from whence.engines.local.forest.tuples import find_or_add, has_room, has_room_in_indexes, let_find, note
+from whence.engines.local.forest.match import advance, begin, is_complete, make_head, note_match, postpone, take_up
+from whence.engines.local.forest.tuples import find_or_add, has_room, has_room_in_indexes, let_find
+
+
+@inlined
+def _record(
+    forest: ForestArrays,
+    rules: RuleTables,
+    rule: int,
+    noted: Array,
+    before: Array,
+    heap_keys: Array,
+    heap_nodes: Array,
+    walk: Array,
+    work: Array,
+    stack: Array,
+) -> bool:
+    """Offer the head of the current match its cost, and note the match where all are kept or the cost was taken.
+
+    There must be room. False where the cost is too large for the head's column.
+    """
+    nodes, heads, relations = forest.nodes, rules.heads, rules.relations
+    relation = make_head(heads, relations, rule, work)
+    head = find_or_add(nodes, forest.slots, forest.counters, relation, work, ROW, 0, relations[relation, ARITY])
+    number = sketch(forest, rules, rule, head, work)
+    is_cost = offer(forest, rules, number, noted, before, heap_keys, heap_nodes, walk, stack)
+    if heads[rule, STORED] or nodes[head, LIVE] == number:
+        note_match(forest, rules, rule, head, work)
+    return is_cost
 
 
 @inlined
@@ -75,7 +104,7 @@ def improve(
 
     Nodes are not taken from the heap without end, as they could be around a cycle that improves itself.
     """
-    nodes, slots, counters, derivations = forest.nodes, forest.slots, forest.counters, forest.derivations
+    nodes, counters, derivations = forest.nodes, forest.counters, forest.derivations
     index_slots, index_state, best = forest.index_slots, forest.index_state, forest.best
     plans, heads, relations, indexes = rules.plans, rules.heads, rules.relations, rules.indexes
     longest = rules.shape[LONGEST]
@@ -95,13 +124,9 @@ def improve(
             walk[FOUND] = 0
             continue
         if walk[FOUND]:
-            if not has_room(nodes, slots, derivations, counters, walk[QUEUED], queue):
+            if not has_room(forest, rules, walk[QUEUED], queue):
                 return NEEDS_ROOM
-            rule = plans[walk[PLAN], PLAN_RULE]
-            relation = make_head(heads, relations, rule, work)
-            head = find_or_add(nodes, slots, counters, relation, work, ROW, 0, relations[relation, ARITY])
-            number = note(nodes, derivations, counters, longest, rule, heads[rule, BODY_LENGTH], head, work)
-            if not offer(forest, rules, number, *marks, walk, stack):
+            if not _record(forest, rules, plans[walk[PLAN], PLAN_RULE], *marks, walk, work, stack):
                 return OUT_OF_BOUNDS
             walk[FOUND] = 0
             continue
@@ -131,6 +156,8 @@ def improve(
                 continue
             plan = relations[relation, FORWARD] + walk[NEXT_PLAN]
             walk[NEXT_PLAN] += 1
+            if walk[AGAIN] and heads[plans[plan, PLAN_RULE], STORED]:
+                continue
             if begin(forest, rules, plan, walk[CURRENT], walk, work):
                 walk[MATCHING] = 1
             continue
@@ -156,6 +183,8 @@ def improve(
             nodes[node, STATUS] &= ~PENDING
             if not nodes[node, STATUS] & INDEXED:
                 let_find(nodes, index_slots, index_state, relations, indexes, node, work)
-            walk[NEXT_PLAN] = 0
+            walk[AGAIN] = 0
         else:
             walk[USE] = nodes[node, USES]
+            walk[AGAIN] = 1
+        walk[NEXT_PLAN] = 0

@@ -17,7 +17,7 @@ from whence.engines.local.forest.rows import Decoder, ForestChange, ForestDelta,
 from whence.engines.local.forest.values import Interner, ValueColumn, is_null, null_cost
 from whence.incremental.columnar.store import ColumnStore
 from whence.incremental.keyed import KeyedDelta
-from whence.incremental.store import Store
+from whence.incremental.store import LazyStore, Store
 from whence.model.schema import Relation
 from whence.model.types import Row, Type
 from whence.model.updates import Delta
@@ -68,15 +68,26 @@ class Entrance:
             come, gone = gone, come
         return self._write([*come, *gone], len(come), rows, costs, at)
 
-    def enter_all(self, found: Sequence[Row], rows: Array, costs: Array, at: int) -> int:
-        """The same for rows that all come."""
+    def enter_stored(self, store: Store, rows: Array, costs: Array, at: int) -> int:
+        """The same for all rows that are stored, as if they came now."""
+        if isinstance(store, ColumnStore) and store.size >= _MANY:
+            table = store.table
+            numbers = table.live()
+            if not table.is_set:
+                numbers = numbers[table.counts(numbers) > 0]
+            return self._write_columns(table.encodings, table.columns(numbers), len(numbers), rows, costs, at)
+        change = store.as_change() if isinstance(store, LazyStore) else None
+        if isinstance(change, ForestDelta):
+            return self._translate(change, rows, costs, at)
+        found = [row for row, count in store.contents().items() if count > 0]
         return self._write(found, len(found), rows, costs, at)
 
     def enter_found(self, found: Rows, rows: Array, costs: Array, at: int) -> int:
         """The same for rows that have come before."""
         if isinstance(found, ForestRows):
             return self._translate(found.delta(), rows, costs, at)
-        return self.enter_all(list(found), rows, costs, at)
+        listed = list(found)
+        return self._write(listed, len(listed), rows, costs, at)
 
     def _write(self, found: Sequence[Row], come: int, rows: Array, costs: Array, at: int) -> int:
         tables = self._tables
@@ -207,9 +218,12 @@ class _Translation:
         self.decoder = decoder
         self._number = number
         self._target = target
-        # The types and places of the columns; where there is a cost, it is one column more.
+        # The types and places of the columns that are read; where there is a cost, it is one column more.
         value = decoder.value
-        found = [*decoder.positions, *(() if value is None else (value.position,))]
+        self._read = [at for at, position in enumerate(decoder.positions) if position in positions]
+        found = [decoder.positions[at] for at in self._read]
+        if value is not None and value.position in positions:
+            found.append(value.position)
         self._types = [types[positions.index(position)] for position in found]
         self._places = np.array([ENTERING + positions.index(position) for position in found], np.int32)
         # NULL is 0 everywhere.
@@ -218,6 +232,8 @@ class _Translation:
 
     def write(self, change: ForestChange, has_costs: bool, rows: Array, costs: Array, at: int) -> None:
         """All rows of a change, those that come and those that go, with the same costs or without."""
+        if len(self._read) < change.ids.shape[1]:
+            change = change._replace(ids=np.ascontiguousarray(change.ids[:, self._read]))
         parts, rest = (*change, self._number, self._places), (null_cost(change.costs.dtype), has_costs, rows, costs, at)
         missed = _translate_rows(*parts, self._known, self._known_costs, *rest)
         if missed == _AN_ID:

@@ -27,6 +27,11 @@ NULL_ID = 0
 # Fields of a node. After COLUMNS come its values, after those the next node with the same key, per index.
 STATUS, RELATION, LIVE, FIRST, USES, COLUMNS = range(6)
 
+# A node can also stand for the absence of a key that a rule negates: it is alive while no row has the key. Instead of a
+# live derivation it has the number of rows that do, or NOTHING. A key without a node is absent, and has one as soon as
+# a derivation rests on that.
+ROWS_WITH_KEY = LIVE
+
 # Bits of a node's status.
 ALIVE = 1
 # Alive, and still to be joined with what is there: no join sees it before that.
@@ -84,16 +89,20 @@ STEP_ATOM, STEP_INDEX, STEP_TEST, STEP_TESTS, STEP_FUNCTION, STEP_TERMS = range(
 
 # Fields of a test: its operator and two terms.
 TEST_OPERATOR, TEST_LEFT, TEST_RIGHT = 0, 1, 3
-EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_NULL, IN_RANGE = range(8)
+EQUAL, UNEQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, NOT_NULL, IN_RANGE, ABSENT = range(9)
+# ABSENT has the relation of a negated atom on its left, and on its right how many terms of a key follow in rows of
+# their own, each as a left one.
 
 # Fields of a rule's head. STORED tells whether every derivation is kept, or only live ones. BODY_LENGTH counts what a
-# derivation rests on: the atoms, and the functions whose values are costs. Then the head's terms.
-HEAD_RELATION, STORED, BODY_LENGTH, HEAD_TERMS = range(4)
+# derivation rests on: the atoms, the functions whose values are costs, and at last the absences, whose tests are given.
+# Then the head's terms.
+HEAD_RELATION, STORED, BODY_LENGTH, ABSENCE_TEST, ABSENCES, HEAD_TERMS = range(6)
 
 # Fields of a relation: how many columns make a tuple what it is; the plans that its tuples trigger; the plans that
 # derive its tuples again; its indexes; and 1 where a smaller cost is better, -1 where a larger is, 0 without costs.
-# FIXED is the same for a relation that is read from below, if its costs are no part of what a tuple is.
-ARITY, FORWARD, FORWARDS, BACKWARD, BACKWARDS, INDEX, INDEXES, SIGN, FIXED = range(9)
+# FIXED is the same for a relation that is read from below, if its costs are no part of what a tuple is. NEGATED tells
+# whether its nodes are absences.
+ARITY, FORWARD, FORWARDS, BACKWARD, BACKWARDS, INDEX, INDEXES, SIGN, FIXED, NEGATED = range(10)
 
 # Fields of an index: the field of a node that links it, and how many columns its key has, and which.
 INDEX_LINK, INDEX_WIDTH, INDEX_COLUMNS = range(3)
@@ -119,12 +128,12 @@ class RuleTables(NamedTuple):
     constants: Array  # like `best`: the numbers in those computations, and NULL_COST
     limit: Array  # float64 [1]: sums beyond it overflow
     bounds: Array  # like `best` [relation, 2]: the smallest and largest cost that its type holds
-    # int32: columns of the widest tuple, body atoms of the longest rule, the column that divides tuples, and whether
-    # rules require anything of costs
+    # int32: columns of the widest tuple, body atoms of the longest rule, the column that divides tuples, whether rules
+    # require anything of costs, and how many nodes a match may need: its head, and its absences
     shape: Array
 
 
-WIDEST, LONGEST, PASSED_ON, REQUIRES = range(4)
+WIDEST, LONGEST, PASSED_ON, REQUIRES, NODES_PER_MATCH = range(5)
 
 # Rows of a walk's working memory: registers, the matched node per body atom, the next candidate per step, a key, a
 # head; and in the first place of the last row, whether a sum did not fit its type.
@@ -153,18 +162,26 @@ FOUND, CURRENT, USE, HEAP, NOTES, TAKEN, ROUNDS, DIFFERING = range(22, 30)
 # How many nodes are joined when a kernel next returns, although it has all it needs: only then can other threads go on,
 # and can a deadline be kept.
 NODES_AT_RETURN = 30
+# How many nodes are there for keys that rows have, and were not there before the change under way.
+HELD = 31
+# With costs: whether the node being joined has been joined before, so that only derivations that are not kept are to be
+# matched again.
+AGAIN = 32
+# How many may be dead for a moment before it is better to grow the forest again.
+MOST_DEAD = 33
 
 # Phases: rows go, the dead are proved again and spread, and what comes grows.
 MARKING, PROVING, SPREADING, GROWING = range(4)
 
 # Why a kernel returns. It WAITS when all is done but for values that it misses, and NEEDS_VALUES when those are many.
-FINISHED, NEEDS_ROOM, NEEDS_VALUES, WAITS, TO_BE_DIVIDED, OUT_OF_BOUNDS, ENDLESS, OVERFLOWS = range(8)
+FINISHED, NEEDS_ROOM, NEEDS_VALUES, WAITS, TO_BE_DIVIDED, OUT_OF_BOUNDS, ENDLESS, OVERFLOWS, MOST_IS_DEAD = range(9)
 
 NODES_PER_CALL = 1 << 13
 
-_BEGINNING = np.zeros(NODES_AT_RETURN + 1, np.int64)
+_BEGINNING = np.zeros(MOST_DEAD + 1, np.int64)
 _BEGINNING[[NEXT_PLAN, USE]] = NOTHING
 _BEGINNING[NODES_AT_RETURN] = NODES_PER_CALL
+_BEGINNING[MOST_DEAD] = 2**62
 
 
 def new_walk() -> Array:

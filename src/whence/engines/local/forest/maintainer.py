@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from copy import deepcopy
 from functools import partial
 from hashlib import sha256
@@ -17,12 +17,15 @@ from whence.deadline import check
 from whence.engines.engine import Dependents, Rows
 from whence.engines.local.evidence import ProofForest
 from whence.engines.local.forest import layout
+from whence.engines.local.forest.absences import turn_absences
+from whence.engines.local.forest.flat_rules import ALWAYS
 from whence.engines.local.forest.function_values import Computer
 from whence.engines.local.forest.inputs import Entrance, Vocabulary
 from whence.engines.local.forest.layout import Array, ForestArrays, RuleTables
 from whence.engines.local.forest.program import Compiled
 from whence.engines.local.forest.reach import reached
 from whence.engines.local.forest.read import ForestReader
+from whence.engines.local.forest.rebuild import MostIsDeadError, difference, strike
 from whence.engines.local.forest.room import (
     loaded,
     longer,
@@ -53,6 +56,11 @@ Compiler: TypeAlias = "Callable[[Statistics], tuple[Compiled, Interner]]"
 _WORTH_PACKING = 1 << 12
 # Where so many rows enter at once and are only joined, those that are looked at together should lie together.
 _WORTH_SORTING = 1 << 12
+# Where so many rows go, it may be better to grow the forest again: if as large a part of all that are read goes as the
+# first, and a larger part of the tuples loses its live derivation by that than the second.
+_WORTH_REBUILDING = 1 << 6
+_PARTS_THAT_GO = ((0.4, 0.1), (0.2, 0.5))
+_MOST = 2**62
 # Computed values that are no longer needed are forgotten when they are most of all, but not for a few.
 _WORTH_FORGETTING = 1 << 18
 
@@ -96,6 +104,9 @@ class ForestMaintainer(ProofForest):
         self._computed = 0
         # How many tuples were dead for a moment in the last change.
         self.last_dead = 0
+        # How many nodes are new for keys that rules negate and rows have, in the change under way.
+        self._held = 0
+        self._most_dead = _MOST
         self._start()
 
     def _take(self, compiled: Compiled, constants: Interner) -> None:
@@ -116,10 +127,8 @@ class ForestMaintainer(ProofForest):
     def _start(self) -> None:
         self._interner = deepcopy(self._constants)
         self._decoders = {name: self._decoder(name) for name in self._own}
-        self._computer = Computer(
-            self._functions, self._compiled.values, self._rules, self._compiled.memory, self._interner
-        )
-        self._forest: ForestArrays = new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
+        self._computer = self._new_computer()
+        self._forest = self._new_forest()
         self._queue = np.empty(len(self._forest.nodes), np.int32)
         self._dead = np.empty((len(self._queue), layout.GONE_NODE + 1), np.int32)
         # Nodes whose live derivation may have changed with the last change, and what that was before it.
@@ -132,6 +141,20 @@ class ForestMaintainer(ProofForest):
             )
             for name in self._compiled.inputs
         }
+        # All ways in for a relation below: its rows may be read, and negated by some of their columns.
+        self._ways_in = {
+            name: [self._entrances[name]] if name in self._entrances else [] for name in self._compiled.reads
+        }
+        for absence in self._compiled.absences:
+            number, relation = self._ids[absence.relation.name], self._relations[absence.negated]
+            way_in = Entrance(number, self._interner, vocabularies, relation, absence.positions, None)
+            self._ways_in[absence.negated].append(way_in)
+
+    def _new_computer(self) -> Computer:
+        return Computer(self._functions, self._compiled.values, self._rules, self._compiled.memory, self._interner)
+
+    def _new_forest(self) -> ForestArrays:
+        return new_forest(self._rules, self._compiled.links, costs=bool(self._compiled.values))
 
     @abstractmethod
     def _change(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
@@ -184,7 +207,9 @@ class ForestMaintainer(ProofForest):
         self._grown()
 
     def retrace(self, deltas: Mapping[str, Delta]) -> None:
-        if self.successor is None:
+        if self.has_recomputed:
+            self.undo()
+        elif self.successor is None:
             try:
                 before = self._lived_by.copy()
                 self._entered(deltas, is_back=True)
@@ -250,21 +275,59 @@ class ForestMaintainer(ProofForest):
         return self.successor
 
     def _grown(self) -> Mapping[str, Delta]:
-        found = {name: [r for r, n in self._stores[name].contents().items() if n > 0] for name in self._entrances}
-        rows, costs = self._room_to_enter(sum(map(len, found.values())))
-        done = 0
-        for name, of_name in found.items():
-            done = self._entrances[name].enter_all(of_name, rows, costs, done)
-        changes = self._enter(rows, costs)
+        sizes = {name: self._stores[name].size for name in self._ways_in}
+        rows, costs = self._room_to_enter(sizes, also=ALWAYS.name in self._ids)
+        done = self._enter_stored(rows, costs)
+        changes = self._enter(rows[:done], costs[:done])
         self._needed = self._computer.count
         return changes
+
+    def _enter_stored(self, rows: Array, costs: Array) -> int:
+        """Write down all that is stored below, as if it came; returns the row after."""
+        done = 0
+        if ALWAYS.name in self._ids:
+            rows[0, layout.ENTERING_RELATION], rows[0, layout.COMES] = self._ids[ALWAYS.name], 1
+            costs[:1], done = 0, 1
+        for name, ways_in in self._ways_in.items():
+            for way_in in ways_in:
+                done = way_in.enter_stored(self._stores[name], rows, costs, done)
+        return done
 
     def _follow(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         # Values that are no longer needed stay where they are, until there are as many as those in use.
         if self._replan(deltas) or self._computer.count > 2 * self._needed + _WORTH_FORGETTING:
             self._start()
             self._grown()
-        return self._entered(deltas)
+        self.has_recomputed = False
+        try:
+            return self._entered(deltas, may_stop=True)
+        except MostIsDeadError:
+            return self._rebuilt(deltas)
+
+    def _rebuilt(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
+        """What follows from changes, after the forest was grown again over what is there with them."""
+        self.has_recomputed = True
+        former, self._forest = self._forest, self._new_forest()
+        self._computer = self._new_computer()
+        sizes = {name: self._stores[name].size + len(deltas.get(name, ())) for name in self._ways_in}
+        rows, costs = self._room_to_enter(sizes, also=ALWAYS.name in self._ids)
+        stored = self._enter_stored(rows, costs)
+        done = self._enter_changes(deltas, rows, costs, stored, is_back=False)
+        self._more_room(done)
+        forest = self._forest
+        parts = (forest.nodes, forest.slots, forest.counters, self._rules.relations)
+        done = strike(*parts, rows[:done], costs[:done], stored)
+        self._enter(rows[:done], costs[:done], held=int(forest.counters[layout.NODES]))
+        self._needed = self._computer.count
+        # Derivations of the former forest are nowhere any more.
+        self._lived_by = self._lived_by[:0]
+        found: dict[str, Delta] = {}
+        for number, name in enumerate(self._own):
+            before, after = (self._present(name, self._alive(each, name), each) for each in (former, self._forest))
+            change = difference(before, former, after, self._forest, number)
+            if len(change.ids):
+                found[name] = ForestDelta(self._decoders[name], change)
+        return found
 
     def _replan(self, deltas: Mapping[str, Delta]) -> bool:
         """Order joins again if what it reads has become far larger or smaller, or does with these changes.
@@ -278,7 +341,7 @@ class ForestMaintainer(ProofForest):
         if self._changes_left >= 0:
             return False
         below = StoreStatistics(self._stores, deltas)
-        sizes = {name: below.size(name) for name in self._compiled.inputs}
+        sizes = {name: below.size(name) for name in self._compiled.reads}
         if self._planned is not None and not is_outdated(self._planned, sizes):
             self._changes_left = changes_left(self._planned, sizes)
             return False
@@ -294,25 +357,56 @@ class ForestMaintainer(ProofForest):
     def _count(self, relation: str) -> int:
         return len(self.alive(relation))
 
-    def _entered(self, deltas: Mapping[str, Delta], *, is_back: bool = False) -> Mapping[str, Delta]:
-        """What follows from changes of what the stores hold; or from taking them back, after they came in."""
-        rows, costs = self._room_to_enter(sum(map(len, deltas.values())))
-        done = 0
-        for name, delta in deltas.items():
-            done = self._entrances[name].enter(delta, self._stores[name], rows, costs, done, is_back=is_back)
+    def _entered(
+        self, deltas: Mapping[str, Delta], *, is_back: bool = False, may_stop: bool = False
+    ) -> Mapping[str, Delta]:
+        """What follows from changes of what the stores hold; or from taking them back, after they came in.
+
+        Where it may stop, it does if most of the forest is dead: then MostIsDeadError is raised.
+        """
+        rows, costs = self._room_to_enter(_lengths(deltas))
+        done = self._enter_changes(deltas, rows, costs, 0, is_back=is_back)
         if done < len(rows):
             rows, costs = rows[:done], costs[:done]
-        return self._enter(rows, costs)
+        return self._enter(rows, costs, most_dead=self._most_that_may_die(rows) if may_stop else _MOST)
 
-    def _room_to_enter(self, count: int) -> tuple[Array, Array]:
-        """For so many rows, and their costs where there are costs."""
+    def _enter_changes(
+        self, deltas: Mapping[str, Delta], rows: Array, costs: Array, done: int, *, is_back: bool
+    ) -> int:
+        for name, delta in deltas.items():
+            for way_in in self._ways_in[name]:
+                done = way_in.enter(delta, self._stores[name], rows, costs, done, is_back=is_back)
+        return done
+
+    def _most_that_may_die(self, rows: Array) -> int:
+        if len(rows) < _WORTH_REBUILDING:
+            return _MOST
+        gone = len(rows) - int(rows[:, layout.COMES].sum())
+        read = sum(self._stores[name].size for name in self._ways_in)
+        counters = self._forest.counters
+        alive = int(counters[layout.NODES] - counters[layout.GONE])
+        return next((int(part * alive) for goes, part in _PARTS_THAT_GO if gone >= goes * read), _MOST)
+
+    def _room_to_enter(self, below: Mapping[str, int], *, also: int = 0) -> tuple[Array, Array]:
+        """For so many rows, wherever they come in, and so many others, and their costs where there are costs."""
+        count = also + sum(number * len(self._ways_in[name]) for name, number in below.items())
         best = self._forest.best
         return np.empty((count, self._width), np.int32), np.empty(count, best.dtype) if len(best) else best
 
-    def _enter(self, rows: Array, costs: Array) -> Mapping[str, Delta]:
+    def _enter(self, rows: Array, costs: Array, *, held: int = 0, most_dead: int = _MOST) -> Mapping[str, Delta]:
+        """Let rows in. So many nodes are there that stand for nothing, and so many may be dead for a moment."""
+        self._most_dead = most_dead
         self.last_dead = self._waves = 0
         self._computed = self._computer.count
         self._follow_numbers()
+        self._held = held
+        if self._compiled.absences:
+            self._more_room(len(rows))
+            forest = self._forest
+            parts = (forest.nodes, forest.slots, forest.counters, self._rules.relations)
+            count, new = turn_absences(*parts, rows, costs)
+            self._held += new
+            rows, costs = rows[:count], costs[:count]
         if len(rows) >= _WORTH_SORTING:
             self._more_room(int(rows[:, layout.COMES].sum()))
         if len(rows) >= _WORTH_SORTING and not self._component.recursive:
@@ -329,6 +423,8 @@ class ForestMaintainer(ProofForest):
         check()
         if end == layout.NEEDS_ROOM:
             self._more_room()
+        elif end == layout.MOST_IS_DEAD:
+            raise MostIsDeadError
         elif end == layout.OVERFLOWS:
             raise EvaluationError("a sum does not fit INT any more")
         else:
@@ -391,7 +487,10 @@ class ForestMaintainer(ProofForest):
 
     def alive(self, relation: str) -> Array:
         """The nodes of all rows of a relation."""
-        nodes = self._forest.nodes[: self._forest.counters[layout.NODES]]
+        return self._alive(self._forest, relation)
+
+    def _alive(self, forest: ForestArrays, relation: str) -> Array:
+        nodes = forest.nodes[: forest.counters[layout.NODES]]
         is_alive = nodes[:, layout.STATUS] & layout.ALIVE != 0
         return np.flatnonzero((nodes[:, layout.RELATION] == self._ids[relation]) & is_alive)
 
@@ -402,11 +501,13 @@ class ForestMaintainer(ProofForest):
         if self._rules.shape[layout.REQUIRES]:
             # Some derivations do not count now.
             return None
-        rows, costs = self._room_to_enter(sum(map(len, below.values())))
+        # Rows that are negated take no part in a derivation.
+        below = {name: found for name, found in below.items() if name in self._entrances}
+        rows, costs = self._room_to_enter(_lengths(below))
         done = 0
         for name, found in below.items():
             done = self._entrances[name].enter_found(found, rows, costs, done)
-        nodes, is_complete = reached(self._forest, self._rules, rows, self._compiled.memory)
+        nodes, is_complete = reached(self._forest, self._rules, rows[:done], self._compiled.memory)
         by_name = {self._own[0]: nodes}
         if len(self._own) > 1:
             relations = self._forest.nodes[nodes, layout.RELATION]
@@ -422,13 +523,14 @@ class ForestMaintainer(ProofForest):
     def rows(self, relation: str) -> list[Row]:
         return self._decoders[relation].rows(self._present(relation, self.alive(relation)))
 
-    def _present(self, relation: str, found: Array) -> ForestChange:
+    def _present(self, relation: str, found: Array, forest: ForestArrays | None = None) -> ForestChange:
         """The rows of nodes, as if they came now."""
+        forest = self._forest if forest is None else forest
         ids, costs = self._room_for(relation, len(found))
         for column in range(ids.shape[1]):
             # One after the other: numpy takes far longer for several at once.
-            ids[:, column] = self._forest.nodes[found, layout.COLUMNS + column]
-        costs[:] = self._forest.best[found[: len(costs)]]
+            ids[:, column] = forest.nodes[found, layout.COLUMNS + column]
+        costs[:] = forest.best[found[: len(costs)]]
         return ForestChange(ids, costs, len(found))
 
     def _room_for(self, relation: str, count: int) -> tuple[Array, Array]:
@@ -452,6 +554,10 @@ class ForestMaintainer(ProofForest):
         per_node = forest.nodes.strides[0] + (forest.best.itemsize if len(forest.best) else 0)
         used: int = nodes * per_node + derivations * forest.derivations.strides[0]
         return used + forest.slots.nbytes + forest.index_slots.nbytes
+
+
+def _lengths(below: Mapping[str, Sized]) -> dict[str, int]:
+    return {name: len(rows) for name, rows in below.items()}
 
 
 def _are_most(some: int, of_all: int) -> bool:

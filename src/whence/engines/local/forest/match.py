@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.columns.compiled import inlined
+from whence.columns.compiled import called, inlined
 from whence.engines.local.forest.layout import (
+    ABSENCE_TEST,
+    ABSENCES,
+    ABSENT,
     ADD,
     ALIVE,
     ARITY,
     BIND,
+    BODY_LENGTH,
     CANDIDATES,
     COLUMNS,
     DEPTH,
     EQUAL,
+    GONE,
     GREATER,
     HEAD_RELATION,
     HEAD_TERMS,
@@ -28,6 +33,7 @@ from whence.engines.local.forest.layout import (
     KEY,
     LESS,
     LESS_EQUAL,
+    LONGEST,
     MATCH_REGISTERS,
     MATCHED,
     MISSING,
@@ -65,7 +71,7 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
-from whence.engines.local.forest.tuples import find_key
+from whence.engines.local.forest.tuples import find, find_key, find_or_add, note
 
 
 @inlined
@@ -117,8 +123,28 @@ def compares(operator: int, left: int, tests: Array, first: int, count: int, num
 
 
 @inlined
-def passes(tests: Array, first: int, count: int, numbers: Array, work: Array) -> bool:
+def _make_key(tests: Array, test: int, work: Array) -> int:
+    """The key whose absence is tested, in the working memory; returns how many columns it has."""
+    count = tests[test, TEST_RIGHT + 1]
+    for part in range(count):
+        argument = tests[test + 1 + part, TEST_LEFT + 1]
+        is_register = tests[test + 1 + part, TEST_LEFT] == REGISTER
+        work[KEY, part] = work[REGISTERS, argument] if is_register else argument
+    return count
+
+
+@called
+def is_absent(nodes: Array, slots: Array, tests: Array, test: int, work: Array) -> bool:
+    """Whether no row has the key that is tested. An absence that waits to be joined itself finds the match then."""
+    columns = _make_key(tests, test, work)
+    node = find(nodes, slots, tests[test, TEST_LEFT + 1], work, KEY, 0, columns)
+    return bool(node == NOTHING or nodes[node, STATUS] & USABLE == ALIVE)
+
+
+@inlined
+def passes(forest: ForestArrays, rules: RuleTables, first: int, count: int, work: Array) -> bool:
     """Whether all tests are true; nothing compared with NULL is."""
+    tests, numbers = rules.tests, rules.numbers
     test = first - 1
     while test < first + count - 1:
         test += 1
@@ -128,6 +154,11 @@ def passes(tests: Array, first: int, count: int, numbers: Array, work: Array) ->
         if tests[test, TEST_RIGHT] == REGISTER:
             right = work[REGISTERS, right]
         operator = tests[test, TEST_OPERATOR]
+        if operator == ABSENT:
+            if not is_absent(forest.nodes, forest.slots, tests, test, work):
+                return False
+            test += right
+            continue
         if tests[test, TEST_RIGHT] == SUM:
             if left == NULL_ID or not compares(operator, numbers[left], tests, test + 1, right, numbers, work):
                 return False
@@ -175,7 +206,7 @@ def begin(forest: ForestArrays, rules: RuleTables, plan: int, node: int, match: 
     if not fits(forest.nodes, node, plans, plan, PLAN_TERMS, rules.shape[WIDEST], work):
         return False
     count = plans[plan, PLAN_TESTS]
-    if count and not passes(rules.tests, plans[plan, PLAN_TEST], count, rules.numbers, work):
+    if count and not passes(forest, rules, plans[plan, PLAN_TEST], count, work):
         return False
     match[PLAN], match[DEPTH], match[TRIGGER] = plan, 0, node
     if plans[plan, PLAN_ATOM] != NOTHING:
@@ -219,7 +250,7 @@ def advance(forest: ForestArrays, rules: RuleTables, match: Array, count: int, w
         if not fits(nodes, candidate, steps, step, STEP_TERMS, rules.shape[WIDEST], work):
             continue
         number = steps[step, STEP_TESTS]
-        if number and not passes(rules.tests, steps[step, STEP_TEST], number, rules.numbers, work):
+        if number and not passes(forest, rules, steps[step, STEP_TEST], number, work):
             continue
         work[MATCHED, atom] = candidate
         depth += 1
@@ -281,3 +312,30 @@ def make_head(heads: Array, relations: Array, rule: int, work: Array) -> int:
         is_register = heads[rule, HEAD_TERMS + 2 * column] == REGISTER
         work[ROW, column] = work[REGISTERS, argument] if is_register else argument
     return relation
+
+
+@called
+def match_absences(
+    nodes: Array, slots: Array, counters: Array, tests: Array, heads: Array, rule: int, work: Array
+) -> None:
+    """The nodes of the keys whose absence the current match of a rule rests on. There must be room."""
+    count, test = heads[rule, ABSENCES], heads[rule, ABSENCE_TEST]
+    first = heads[rule, BODY_LENGTH] - count
+    for at in range(count):
+        columns = _make_key(tests, test, work)
+        node = find_or_add(nodes, slots, counters, tests[test, TEST_LEFT + 1], work, KEY, 0, columns)
+        if not nodes[node, STATUS] & ALIVE:
+            nodes[node, STATUS] |= ALIVE
+            counters[GONE] -= 1
+        work[MATCHED, first + at] = node
+        test += columns + 1
+
+
+@inlined
+def note_match(forest: ForestArrays, rules: RuleTables, rule: int, head: int, work: Array) -> int:
+    """Record the current match of a rule, with the absences that it rests on. There must be room."""
+    nodes, counters, heads = forest.nodes, forest.counters, rules.heads
+    if heads[rule, ABSENCES]:
+        match_absences(nodes, forest.slots, counters, rules.tests, heads, rule, work)
+    length, longest = heads[rule, BODY_LENGTH], rules.shape[LONGEST]
+    return note(nodes, forest.derivations, counters, longest, rule, length, head, work)

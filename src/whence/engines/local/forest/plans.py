@@ -82,20 +82,18 @@ class CompiledRule:
         self.relation = flat.rule.head.relation
         if flat.rule.sign < 0:
             raise NotCompiledError("a rule is differential")
-        if not flat.atoms:
-            raise NotCompiledError("a rule has no atom in its body")
         # What a derivation rests on comes first. Functions do not change.
         self.length = len(flat.atoms)
-        self.rests_on = self.length + len(flat.costs)
-        self.atoms = [*flat.atoms, *flat.costs, *flat.calls]
+        self.rests_on = self.length + len(flat.costs) + len(flat.absences)
+        self.atoms = [*flat.atoms, *flat.costs, *flat.absences, *flat.calls]
+        self.absences = range(self.rests_on - len(flat.absences), self.rests_on)
+        self._functions = [at for at in range(self.length, len(self.atoms)) if at not in self.absences]
         recursive = sum(atom.relation in around.own for atom in flat.atoms)
         # The derivations of a rule with two recursive atoms outnumber its tuples by far: those are looked up again.
-        self.stored = (recursive <= 1 and around.keep_spares) or bool(around.values)
+        self.stored = recursive <= 1 and around.keep_spares
         self.value: ValuePlan | None = None
         self.hidden: set[str] = set()
         if any(isinstance(term, Aggregate) for term in flat.head):
-            if recursive > 1:
-                raise NotCompiledError("min or max in a rule with two recursive atoms")
             self.value, self.hidden = plan_value(flat, around.own, around.relations, around.values)
         self.registers: dict[str, int] = {}
         self._types: dict[str, str] = {}
@@ -119,7 +117,7 @@ class CompiledRule:
         """The cost of a tuple of the component is no column that could be read."""
         read = {
             term.name
-            for call in (*self._flat.costs, *self._flat.calls)
+            for call in (*self._flat.costs, *self._flat.calls, *self._flat.absences)
             for term in call.terms
             if isinstance(term, Variable)
         }
@@ -159,11 +157,11 @@ class CompiledRule:
         tables = self._around.tables
         bound: set[str] = set()
         terms = self._head_pattern(bound) if trigger is None else self._pattern(self.atoms[trigger], bound, frozenset())
-        waiting = list(self._flat.tests)
+        waiting: list[FlatTest | int] = [*self._flat.tests, *(at for at in self.absences if at != trigger)]
         tests = self._ready(waiting, bound)
         start = len(tables.steps)
         # Functions come as soon as they can, so that values are there to look rows up by.
-        functions = list(range(self.length, len(self.atoms)))
+        functions = list(self._functions)
         for at in (None, *self._order(trigger, bound)):
             if at is not None:
                 self._step(at, bound, waiting)
@@ -179,8 +177,8 @@ class CompiledRule:
         rest = [at for at in range(self.length) if at != trigger]
         definitions = [
             Definition(term.name, _names(function.terms[:-1]))
-            for function in self.atoms[self.length :]
-            if isinstance(term := function.terms[-1], Variable)
+            for at in self._functions
+            if isinstance(term := (function := self.atoms[at]).terms[-1], Variable)
         ]
         joins = [self._join_atom(self.atoms[at]) for at in rest]
         return [rest[at] for at in join_order(joins, self._around.statistics, bound, definitions)]
@@ -199,7 +197,7 @@ class CompiledRule:
         """Whether a function can be computed now: only from its arguments to its value."""
         return _names(self.atoms[function].terms[:-1]) <= bound
 
-    def _step(self, at: int, bound: set[str], waiting: list[FlatTest]) -> None:
+    def _step(self, at: int, bound: set[str], waiting: list[FlatTest | int]) -> None:
         around, tables, atom = self._around, self._around.tables, self.atoms[at]
         is_function = at >= self.length
         keys: list[tuple[int, int]] = []
@@ -249,12 +247,35 @@ class CompiledRule:
                 pattern.append((kind, argument))
         return pattern
 
-    def _ready(self, waiting: list[FlatTest], bound: set[str]) -> tuple[int, int]:
-        """Write down the tests whose variables are all bound now."""
+    def absence_tests(self) -> tuple[int, int]:
+        """Write down the tests of all absences, in their order; returns where, and how many absences there are."""
+        start = len(self._around.tables.tests)
+        for at in self.absences:
+            self._test_absence(at)
+        return start, len(self.absences)
+
+    def _test_absence(self, at: int) -> None:
+        atom, columns = self.atoms[at], self._around.relations[self.atoms[at].relation].columns
+        tests = self._around.tables.tests
+        tests.append((layout.ABSENT, CONSTANT, self._around.ids[atom.relation], CONSTANT, len(atom.terms)))
+        for term, column in zip(atom.terms, columns, strict=True):
+            known = (
+                (CONSTANT, self._around.interner.id(term.value, column.type))
+                if isinstance(term, Constant)
+                else self._operand(term)
+            )
+            tests.append((0, *known, 0, 0))
+
+    def _ready(self, waiting: list[FlatTest | int], bound: set[str]) -> tuple[int, int]:
+        """Write down the tests whose variables are all bound now; an absence is there by its place."""
         tests = self._around.tables.tests
         start = len(tests)
-        for test in [test for test in waiting if test.names <= bound]:
+        # A row is looked up for an absence, so that comparisons come first.
+        for test in [test for test in waiting if self._names_in(test) <= bound]:
             waiting.remove(test)
+            if isinstance(test, int):
+                self._test_absence(test)
+                continue
             left = self._operand(test.left)
             if isinstance(test.right, Sum):
                 tests.append((test.operator, *left, layout.SUM, len(test.right.parts)))
@@ -262,6 +283,9 @@ class CompiledRule:
             else:
                 tests.append((test.operator, *left, *self._operand(test.right)))
         return start, len(tests) - start
+
+    def _names_in(self, test: FlatTest | int) -> set[str]:
+        return set(_names(self.atoms[test].terms)) if isinstance(test, int) else test.names
 
     def _operand(self, term: Term) -> tuple[int, int]:
         if isinstance(term, Variable):

@@ -14,7 +14,7 @@ import numpy as np
 
 from whence.analysis.components import Component
 from whence.engines.local.forest import layout
-from whence.engines.local.forest.flat_rules import ComputedTerm, Flattening
+from whence.engines.local.forest.flat_rules import ALWAYS, Absence, ComputedTerm, Flattening
 from whence.engines.local.forest.layout import IGNORE, Array, RuleTables
 from whence.engines.local.forest.plans import CompiledRule, PlanContext, fixed_cost
 from whence.engines.local.forest.values import Interner, NotCompiledError, ValueColumn, null_cost, value_columns
@@ -43,6 +43,8 @@ class Compiled:
     memory: int
     # What rules compute. Their relations are the last ones, in this order.
     functions: tuple[ComputedTerm, ...]
+    # What rules negate.
+    absences: tuple[Absence, ...]
     # How many atoms each rule has. Derivations rest on those, and after them on functions.
     lengths: tuple[int, ...]
 
@@ -50,7 +52,12 @@ class Compiled:
     def has_choice(self) -> bool:
         """Whether some joins have more than one order: there are two atoms to go on to."""
         backwards = self.rules.plans[:, layout.PLAN_ATOM] == layout.NOTHING
-        return max(self.lengths) - (not backwards.any()) > 1
+        return max(self.lengths) - (not self.absences and not backwards.any()) > 1
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The relations below, also those that are only negated."""
+        return tuple(dict.fromkeys([*self.inputs, *(absence.negated for absence in self.absences)]))
 
     def joins_like(self, other: Compiled) -> bool:
         """Whether joins have the same order."""
@@ -81,19 +88,23 @@ class _Compiler:
         keep_spares: bool,
     ) -> None:
         self.functions: list[ComputedTerm] = []
+        self.absences: list[Absence] = []
         self.own = frozenset(component.relations)
         self.values = value_columns(component, relations)
         costs, claimed = dict(self.values), dict[str, int]()
-        self.rules = [Flattening(rule, functions, self.functions, costs, claimed).flat for rule in component.typed]
+        found = self.functions, self.absences
+        self.rules = [Flattening(rule, functions, *found, costs, claimed).flat for rule in component.typed]
         self.passed_on = passed_on(component, relations)
         below = dict.fromkeys(
             atom.relation for rule in self.rules for atom in rule.atoms if atom.relation not in self.own
         )
         called = {function.relation.name: function.relation for function in self.functions}
-        self.names = (*component.relations, *below, *called)
-        self.inputs = tuple(below)
-        self.relations = {**relations, **called}
-        if any(not self.relations[name].columns for name in self.names):
+        absent = {absence.relation.name: absence.relation for absence in self.absences}
+        self.names = (*component.relations, *below, *absent, *called)
+        self.inputs = tuple(name for name in below if name != ALWAYS.name)
+        self.relations = {**relations, ALWAYS.name: ALWAYS, **absent, **called}
+        self.absent = frozenset(absent)
+        if any(not self.relations[name].columns for name in (*self.own, *self.inputs)):
             raise NotCompiledError("a relation has no columns")
         self.interner = interner
         self.positions = {name: self._identity(name) for name in self.names}
@@ -129,8 +140,8 @@ class _Compiler:
             start = len(tables.plans)
             for number, rule in enumerate(rules):
                 # A new value of a function triggers nothing: those who wait for it are known.
-                for at, atom in enumerate(rule.atoms[: rule.length]):
-                    if atom.relation == name:
+                for at in (*range(rule.length), *rule.absences):
+                    if rule.atoms[at].relation == name:
                         rule.plan(number, at)
             forward.append((start, len(tables.plans) - start))
         backward: list[tuple[int, int]] = []
@@ -150,7 +161,8 @@ class _Compiler:
             max((sum(key[0] == r for key in tables.indexes) for r in range(len(self.names))), default=0),
             max(1, width, *(max(len(rule.registers), len(rule.atoms)) for rule in rules)),
             tuple(self.functions),
-            tuple(rule.length for rule in rules),
+            tuple(self.absences),
+            tuple(sum(atom.relation != ALWAYS.name for atom in rule.atoms) for rule in self.rules),
         )
 
     def _rules(
@@ -168,6 +180,7 @@ class _Compiler:
             (next((i for i, k in enumerate(order) if k[0] == r), 0), sum(k[0] == r for k in order))
             for r in range(len(self.names))
         ]
+        absence_tests = [rule.absence_tests() for rule in rules]
         longest = max(1, *(rule.rests_on for rule in rules))
         floating = any(v.floating for v in self.values.values())
         number_type = np.float64 if floating else np.int64
@@ -199,15 +212,26 @@ class _Compiler:
             ),
             tests=_table(tables.tests, 5),
             heads=_table(
-                [[self.around.ids[r.relation], int(r.stored), r.rests_on, *_flat(r.head(), width)] for r in rules],
+                [
+                    [self.around.ids[r.relation], int(r.stored), r.rests_on, *absences, *_flat(r.head(), width)]
+                    for r, absences in zip(rules, absence_tests, strict=True)
+                ],
                 layout.HEAD_TERMS + 2 * width,
             ),
             relations=_table(
                 [
-                    [len(self.positions[name]), *forward[i], *backward[i], *spans[i], signs[name], self._fixed(name)]
+                    [
+                        len(self.positions[name]),
+                        *forward[i],
+                        *backward[i],
+                        *spans[i],
+                        signs[name],
+                        self._fixed(name),
+                        name in self.absent,
+                    ]
                     for i, name in enumerate(self.names)
                 ],
-                layout.FIXED + 1,
+                layout.NEGATED + 1,
             ),
             indexes=_table(
                 [
@@ -222,7 +246,16 @@ class _Compiler:
             constants=np.array(constants, number_type),
             limit=np.array([self._limit(own_values)]),
             bounds=np.array([(0, 0) if v is None else v.bounds for v in own_values], number_type).reshape(-1, 2),
-            shape=np.array([width, longest, self.passed_on, any(rule.guards for rule in self.rules)], np.int32),
+            shape=np.array(
+                [
+                    width,
+                    longest,
+                    self.passed_on,
+                    any(rule.guards for rule in self.rules),
+                    1 + max(len(rule.absences) for rule in rules),
+                ],
+                np.int32,
+            ),
         )
 
     def _limit(self, values: Sequence[ValueColumn | None]) -> float:

@@ -37,6 +37,7 @@ from whence.engines.local.forest.layout import (
     LONGEST,
     LOST,
     MARKING,
+    MOST_DEAD,
     NEXT_OF_HEAD,
     NOTED,
     NOTHING,
@@ -55,8 +56,8 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
-from whence.engines.local.forest.match import begin, make_head, next_known
-from whence.engines.local.forest.tuples import find, note
+from whence.engines.local.forest.match import begin, make_head, next_known, note_match
+from whence.engines.local.forest.tuples import find, has_room_for_match
 
 
 @inlined
@@ -106,24 +107,27 @@ def mark_users(nodes: Array, derivations: Array, longest: int, node: int, dead: 
 
 @inlined
 def mark_dead(
-    nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array, count: int
+    nodes: Array, derivations: Array, counters: Array, longest: int, roots: Array, dead: Array, count: int, most: int
 ) -> int:
     """The roots that are not NOTED are gone, and dead is what stood on them and on the first `count` of the dead.
 
-    Live derivations tell what stands on what. Returns how many are dead then.
+    Live derivations tell what stands on what. Returns how many are dead then, or that they are more than `most`: the
+    others are then not marked.
     """
     for at in range(len(roots)):
         if not nodes[roots[at], STATUS] & NOTED:
             nodes[roots[at], STATUS] &= ~ALIVE
             counters[GONE] += 1
     for at in range(len(roots)):
+        if count > most:
+            return count
         if not nodes[roots[at], STATUS] & NOTED:
             count = mark_users(nodes, derivations, longest, roots[at], dead, count)
     for at in range(len(roots)):
         if not nodes[roots[at], STATUS] & NOTED:
             lose(nodes, derivations, counters, longest, roots[at])
     at = 0
-    while at < count:
+    while at < count <= most:
         count = mark_users(nodes, derivations, longest, dead[at, DEAD_NODE], dead, count)
         at += 1
     return count
@@ -160,19 +164,13 @@ def _stored_proof(nodes: Array, derivations: Array, heads: Array, node: int) -> 
 
 
 @inlined
-def _note_match(forest: ForestArrays, rules: RuleTables, rule: int, head: int, work: Array) -> int:
-    length = rules.heads[rule, BODY_LENGTH]
-    return note(forest.nodes, forest.derivations, forest.counters, rules.shape[LONGEST], rule, length, head, work)
-
-
-@inlined
 def _probed_proof(forest: ForestArrays, rules: RuleTables, node: int, walk: Array, work: Array) -> int:
     """The same, found by matching rules backwards, and noted."""
     relation = forest.nodes[node, RELATION]
     first = rules.relations[relation, BACKWARD]
     for plan in range(first, first + rules.relations[relation, BACKWARDS]):
         if begin(forest, rules, plan, node, walk, work) and next_known(forest, rules, walk, work):
-            return np.int64(_note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work))
+            return np.int64(note_match(forest, rules, rules.plans[plan, PLAN_RULE], node, work))
     return np.int64(NOTHING)
 
 
@@ -192,7 +190,7 @@ def leave(nodes: Array, slots: Array, relations: Array, rows: Array, roots: Arra
 def prune(
     forest: ForestArrays, rules: RuleTables, rows: Array, dead: Array, back: Array, walk: Array, work: Array
 ) -> bool:
-    """Delete the rows that go, and what stood on them; False where room is needed first.
+    """Delete the rows that go, and what stood on them; False where room is needed first, or most is dead.
 
     Afterwards `walk[DEAD_COUNT]` is how many nodes were dead for a moment, and the first `walk[GONE_COUNT]` entries in
     the last column of `dead` are those that are gone, and NOTED. `dead` and `back` have room for every node.
@@ -202,12 +200,14 @@ def prune(
     if walk[PHASE] == MARKING:
         # None of them has come back yet.
         roots = back[: leave(nodes, forest.slots, rules.relations, rows, back)]
-        walk[DEAD_COUNT] = mark_dead(nodes, derivations, counters, longest, roots, dead, 0)
+        walk[DEAD_COUNT] = mark_dead(nodes, derivations, counters, longest, roots, dead, 0, walk[MOST_DEAD])
         walk[PHASE] = PROVING
+        if walk[DEAD_COUNT] > walk[MOST_DEAD]:
+            return False
     if walk[PHASE] == PROVING:
         while walk[POSITION] < walk[DEAD_COUNT]:
             # One derivation may be noted for each.
-            if counters[DERIVATIONS] >= len(derivations):
+            if counters[DERIVATIONS] >= len(derivations) or not has_room_for_match(forest, rules):
                 return False
             node = dead[walk[POSITION], DEAD_NODE]
             proof = _stored_proof(nodes, derivations, heads, node)
@@ -258,9 +258,9 @@ def _spread(forest: ForestArrays, rules: RuleTables, node: int, back: Array, wal
             head_relation = make_head(heads, relations, rule, work)
             head = find(nodes, slots, head_relation, work, ROW, 0, relations[head_relation, ARITY])
             if head != NOTHING and nodes[head, STATUS] & DEAD:
-                if forest.counters[DERIVATIONS] >= len(derivations):
+                if forest.counters[DERIVATIONS] >= len(derivations) or not has_room_for_match(forest, rules):
                     return False
-                _revive(forest, heads, head, _note_match(forest, rules, rule, head, work), back, walk)
+                _revive(forest, heads, head, note_match(forest, rules, rule, head, work), back, walk)
     return True
 
 

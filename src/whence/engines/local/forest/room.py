@@ -30,10 +30,14 @@ from whence.engines.local.forest.layout import (
     LOST,
     MASK,
     MATCHED,
+    NEGATED,
     NEXT_OF_HEAD,
     NODES,
+    NODES_PER_MATCH,
     NOTHING,
+    RELATION,
     REQUIRES,
+    ROWS_WITH_KEY,
     RULE,
     START,
     STATUS,
@@ -80,15 +84,17 @@ def loaded(empty: ForestArrays, saved: Sequence[Array]) -> ForestArrays:
 def more_room(forest: ForestArrays, rules: RuleTables, rows: int = 0) -> ForestArrays:
     """The same forest with more room wherever there is too little, also for so many more rows."""
     count = int(forest.counters[NODES])
-    while count + rows >= len(forest.nodes):
+    # What a match needs, at least.
+    rows += int(rules.shape[NODES_PER_MATCH])
+    while count + rows > len(forest.nodes):
         best = copied(forest.best, count, 4 * len(forest.best)) if len(forest.best) else forest.best
         forest = forest._replace(nodes=copied(forest.nodes, count, 4 * len(forest.nodes)), best=best)
     used = int(forest.counters[DERIVATIONS])
     # A row is used in a few of them, as a rule. Room that is not used takes no memory.
-    while used + 4 * rows >= len(forest.derivations):
+    while used + 4 * rows > len(forest.derivations):
         forest = forest._replace(derivations=copied(forest.derivations, used, 4 * len(forest.derivations)))
     slots = len(forest.slots)
-    while 2 * (count + rows) >= slots:
+    while 2 * (count + rows) > slots:
         slots *= 2
     if slots > len(forest.slots):
         forest = forest._replace(slots=no_nodes(slots))
@@ -165,7 +171,7 @@ def pack(forest: ForestArrays, rules: RuleTables, work: Array) -> ForestArrays:
     derivations = copied(forest.derivations, int(counters[DERIVATIONS]), len(forest.derivations))
     moved = np.full(count, NOTHING, np.int32)
     shape = int(rules.shape[LONGEST]), bool(rules.shape[REQUIRES])
-    _close_gaps(nodes, best, derivations, counters, rules.heads, *shape, moved)
+    _close_gaps(nodes, best, derivations, counters, rules.heads, rules.relations, *shape, moved)
     slots = no_nodes(len(forest.slots))
     rehash(nodes, slots, int(counters[NODES]), rules.relations)
     index_slots = no_nodes(len(forest.index_slots))
@@ -175,6 +181,18 @@ def pack(forest: ForestArrays, rules: RuleTables, work: Array) -> ForestArrays:
     return ForestArrays(nodes, best, slots, index_slots, index_state, derivations, counters)
 
 
+@inlined
+def _is_used(nodes: Array, derivations: Array, longest: int, node: int) -> bool:
+    """Whether a derivation that is not lost rests on the node."""
+    use = nodes[node, USES]
+    while use != NOTHING:
+        number = use // longest
+        if derivations[number, HEAD] != NOTHING:
+            return True
+        use = derivations[number, BODY + longest + use % longest]
+    return False
+
+
 @kernel
 def _close_gaps(
     nodes: Array,
@@ -182,6 +200,7 @@ def _close_gaps(
     derivations: Array,
     counters: Array,
     heads: Array,
+    relations: Array,
     longest: int,
     may_wait: bool,
     moved: Array,
@@ -192,8 +211,11 @@ def _close_gaps(
     """
     count = 0
     for node in range(counters[NODES]):
+        is_kept = nodes[node, STATUS] & ALIVE != 0
+        if relations[nodes[node, RELATION], NEGATED]:
+            is_kept = nodes[node, ROWS_WITH_KEY] != NOTHING or _is_used(nodes, derivations, longest, node)
         # One that is gone may have derivations that wait.
-        if nodes[node, STATUS] & ALIVE or (may_wait and nodes[node, FIRST] != NOTHING):
+        if is_kept or (may_wait and nodes[node, FIRST] != NOTHING):
             moved[node] = count
             for field in range(nodes.shape[1]):
                 nodes[count, field] = nodes[node, field]

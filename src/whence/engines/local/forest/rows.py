@@ -229,7 +229,7 @@ def count_differing(nodes: Array, best: Array, noted: Array, before: Array, coun
     rows = 0
     for at in range(count):
         if _differs(nodes, best, noted, before, at):
-            rows += (nodes[noted[at, 0], STATUS] & ALIVE != 0) + (noted[at, 1] != 0)
+            rows += int(nodes[noted[at, 0], STATUS] & ALIVE != 0) + int(noted[at, 1] != 0)
     return rows
 
 

@@ -26,6 +26,7 @@ from whence.engines.local.forest.layout import (
     MATCHED,
     NEXT_OF_HEAD,
     NODES,
+    NODES_PER_MATCH,
     NOTHING,
     RELATION,
     RULE,
@@ -33,6 +34,8 @@ from whence.engines.local.forest.layout import (
     STATUS,
     USES,
     Array,
+    ForestArrays,
+    RuleTables,
 )
 
 
@@ -196,15 +199,20 @@ def find_one(nodes: Array, slots: Array, relation: int, rows: Array) -> int:
 
 
 @inlined
-def has_room(nodes: Array, slots: Array, derivations: Array, counters: Array, queued: int, queue: Array) -> bool:
-    """Room for one more node and one more derivation, with the hash no more than half full."""
-    count = counters[NODES]
+def has_room(forest: ForestArrays, rules: RuleTables, queued: int, queue: Array) -> bool:
+    """Room for the nodes of one more match and one more derivation, with the hash no more than half full."""
     return (
-        count < len(nodes)
-        and 2 * count < len(slots)
+        has_room_for_match(forest, rules)
         and queued < len(queue)
-        and counters[DERIVATIONS] < len(derivations)
+        and forest.counters[DERIVATIONS] < len(forest.derivations)
     )
+
+
+@inlined
+def has_room_for_match(forest: ForestArrays, rules: RuleTables) -> bool:
+    """Room for its nodes."""
+    count = forest.counters[NODES] + rules.shape[NODES_PER_MATCH]
+    return count <= len(forest.nodes) and 2 * count <= len(forest.slots)
 
 
 @inlined

@@ -6,41 +6,60 @@ whatever the others still get can only be dearer; it is alive again, and may off
 
 from __future__ import annotations
 
+import numpy as np
+
 from whence.columns.compiled import inlined
-from whence.engines.local.forest.costs import cost_of, drop_first, push, remember
+from whence.engines.local.forest.costs import cost_of, drop_first, push, remember, sketch
 from whence.engines.local.forest.layout import (
     ALIVE,
     ARITY,
+    BACKWARD,
+    BACKWARDS,
     BODY,
     CHEAPENED,
     COMES,
+    CURRENT,
     DEAD,
     DEAD_COUNT,
     DEAD_NODE,
+    DERIVATIONS,
     ENTERING,
     ENTERING_RELATION,
     FINISHED,
     FIRST,
     FIXED,
+    FORWARD,
+    FORWARDS,
     GONE,
     GROWING,
     HEAD,
     HEAP,
     IS_COST,
     LIVE,
+    LIVE_BEFORE,
     LONGEST,
+    LOST,
     MARKING,
+    MOST_DEAD,
+    MOST_IS_DEAD,
     NEEDS_ROOM,
     NEXT_OF_HEAD,
+    NEXT_PLAN,
     NOTED,
     NOTHING,
     OUT_OF_BOUNDS,
     PHASE,
+    PLAN_RULE,
+    POSITION,
+    PROVING,
     RELATION,
     REQUIRES,
+    ROW,
+    RULE,
     SIGN,
     SPREADING,
     STATUS,
+    STORED,
     TOO_LARGE,
     USE,
     USES,
@@ -48,8 +67,9 @@ from whence.engines.local.forest.layout import (
     ForestArrays,
     RuleTables,
 )
-from whence.engines.local.forest.prune import lose, mark_dead, mark_user, outside
-from whence.engines.local.forest.tuples import find
+from whence.engines.local.forest.match import begin, make_head, next_known, note_match
+from whence.engines.local.forest.prune import live_by, lose, mark_dead, mark_user, outside
+from whence.engines.local.forest.tuples import find, has_room_for_match
 
 
 @inlined
@@ -89,12 +109,99 @@ def _is_better(nodes: Array, best: Array, node: int, sign: int, cost: float, out
 
 
 @inlined
+def _prove(forest: ForestArrays, rules: RuleTables, node: int, stack: Array) -> bool:
+    """Let a dead node live by the best of its derivations from outside the dead, as far as they are noted.
+
+    False where a cost is out of bounds.
+    """
+    nodes, derivations, best = forest.nodes, forest.derivations, forest.best
+    sign = rules.relations[nodes[node, RELATION], SIGN]
+    number = nodes[node, FIRST]
+    while number != NOTHING:
+        if derivations[number, HEAD] == node and outside(nodes, derivations, rules.heads, number):
+            cost, outcome = cost_of(derivations, number, best, forest.counters, rules, stack)
+            if outcome == TOO_LARGE:
+                return False
+            if _is_better(nodes, best, node, sign, cost, outcome):
+                best[node] = cost
+                nodes[node, LIVE] = number
+        number = derivations[number, NEXT_OF_HEAD]
+    return True
+
+
+@inlined
+def _bring_back(
+    forest: ForestArrays, rules: RuleTables, number: int, heap_keys: Array, heap_nodes: Array, walk: Array, stack: Array
+) -> bool:
+    """A derivation's cost for its head, if that is dead and gets better by it; False where it is out of bounds."""
+    nodes, best, head = forest.nodes, forest.best, forest.derivations[number, HEAD]
+    cost, outcome = cost_of(forest.derivations, number, best, forest.counters, rules, stack)
+    # A head without a node is one for which something was required of a cost, and was not so before.
+    sign = rules.relations[nodes[head, RELATION], SIGN] if head != NOTHING else 0
+    if outcome == IS_COST and (head == NOTHING or _is_better(nodes, best, head, sign, cost, outcome)):
+        if head != NOTHING and nodes[head, STATUS] & DEAD:
+            best[head] = cost
+            live_by(forest, rules.heads, head, number)
+            walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
+        else:
+            # It should have waited: the order of costs is not the order of proofs.
+            forest.counters[CHEAPENED] = 1
+    return outcome != TOO_LARGE
+
+
+@inlined
+def _match_again(
+    forest: ForestArrays,
+    rules: RuleTables,
+    node: int,
+    heap_keys: Array,
+    heap_nodes: Array,
+    walk: Array,
+    work: Array,
+    stack: Array,
+) -> int:
+    """Derivations that are not kept, from outside the dead: those of a dead node while it is proved, and afterwards
+    those by which a node that is alive again brings others back.
+
+    Where room is needed it is begun again, with the best so far.
+    """
+    nodes, heads, relations = forest.nodes, rules.heads, rules.relations
+    is_proved = walk[PHASE] == PROVING
+    relation = nodes[node, RELATION]
+    first = relations[relation, BACKWARD] if is_proved else relations[relation, FORWARD]
+    count = relations[relation, BACKWARDS] if is_proved else relations[relation, FORWARDS]
+    for plan in range(first, first + count):
+        rule = rules.plans[plan, PLAN_RULE]
+        if heads[rule, STORED] or not begin(forest, rules, plan, node, walk, work):
+            continue
+        while next_known(forest, rules, walk, work):
+            has_room = forest.counters[DERIVATIONS] < len(forest.derivations) and has_room_for_match(forest, rules)
+            if walk[HEAP] == len(heap_keys) or not has_room:
+                return NEEDS_ROOM
+            head = np.int64(node)
+            if not is_proved:
+                of_head = make_head(heads, relations, rule, work)
+                head = find(nodes, forest.slots, of_head, work, ROW, 0, relations[of_head, ARITY])
+            number = sketch(forest, rules, rule, head, work)
+            if not _bring_back(forest, rules, number, heap_keys, heap_nodes, walk, stack):
+                return OUT_OF_BOUNDS
+            if head != NOTHING and nodes[head, LIVE] == number:
+                note_match(forest, rules, rule, head, work)
+    return FINISHED
+
+
+@inlined
 def _bury(forest: ForestArrays, rules: RuleTables, dead: Array) -> None:
     """Those of the dead that did not come back are gone, and so is what was derived from them."""
     nodes, derivations, counters = forest.nodes, forest.derivations, forest.counters
     may_wait = rules.shape[REQUIRES]
     for at in range(len(dead)):
-        node = dead[at, DEAD_NODE]
+        node, before = dead[at, DEAD_NODE], dead[at, LIVE_BEFORE]
+        # A node that lives by another derivation keeps the former one only where all are kept.
+        is_spare = nodes[node, LIVE] != before and derivations[before, HEAD] == node
+        if is_spare and not rules.heads[derivations[before, RULE], STORED]:
+            derivations[before, HEAD] = NOTHING
+            counters[LOST] += 1
         if nodes[node, STATUS] & DEAD:
             nodes[node, STATUS] &= ~(ALIVE | DEAD)
             nodes[node, LIVE] = NOTHING
@@ -134,6 +241,7 @@ def worsen(
     noted: Array,
     before: Array,
     walk: Array,
+    work: Array,
     stack: Array,
 ) -> int:
     """Delete the rows that go, let others get worse, and follow what stood on any of them.
@@ -157,54 +265,51 @@ def worsen(
                         return OUT_OF_BOUNDS
                     count = mark_user(nodes, derivations, number, dead, count)
                 use = derivations[number, BODY + longest + use % longest]
-        count = mark_dead(nodes, derivations, counters, longest, roots, dead, count)
+        count = mark_dead(nodes, derivations, counters, longest, roots, dead, count, walk[MOST_DEAD])
         walk[DEAD_COUNT] = count
+        if count > walk[MOST_DEAD]:
+            return MOST_IS_DEAD
         for at in range(count):
             remember(nodes, best, noted, before, walk, dead[at, DEAD_NODE])
             nodes[dead[at, DEAD_NODE], LIVE] = NOTHING
-        for at in range(count):
-            node = dead[at, DEAD_NODE]
-            sign = relations[nodes[node, RELATION], SIGN]
-            number = nodes[node, FIRST]
-            while number != NOTHING:
-                if derivations[number, HEAD] == node and outside(nodes, derivations, heads, number):
-                    cost, outcome = cost_of(derivations, number, best, counters, rules, stack)
-                    if outcome == TOO_LARGE:
-                        return OUT_OF_BOUNDS
-                    if _is_better(nodes, best, node, sign, cost, outcome):
-                        best[node] = cost
-                        nodes[node, LIVE] = number
-                number = derivations[number, NEXT_OF_HEAD]
-            if nodes[node, LIVE] != NOTHING:
-                walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * best[node], node)
-        walk[PHASE] = SPREADING
+        walk[PHASE] = PROVING
     while True:
         while walk[USE] != NOTHING:
             if walk[HEAP] == len(heap_keys):
                 return NEEDS_ROOM
             number = walk[USE] // longest
-            head = derivations[number, HEAD]
-            if head != NOTHING and outside(nodes, derivations, heads, number):
-                cost, outcome = cost_of(derivations, number, best, counters, rules, stack)
-                if outcome == TOO_LARGE:
-                    return OUT_OF_BOUNDS
-                sign = relations[nodes[head, RELATION], SIGN]
-                better = _is_better(nodes, best, head, sign, cost, outcome)
-                if better and nodes[head, STATUS] & DEAD:
-                    best[head] = cost
-                    nodes[head, LIVE] = number
-                    walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], sign * cost, head)
-                elif better:
-                    # It should have waited: the order of costs is not the order of proofs.
-                    counters[CHEAPENED] = 1
+            is_whole = derivations[number, HEAD] != NOTHING and outside(nodes, derivations, heads, number)
+            if is_whole and not _bring_back(forest, rules, number, heap_keys, heap_nodes, walk, stack):
+                return OUT_OF_BOUNDS
             walk[USE] = derivations[number, BODY + longest + walk[USE] % longest]
+        if walk[NEXT_PLAN] != NOTHING:
+            end = _match_again(forest, rules, walk[CURRENT], heap_keys, heap_nodes, walk, work, stack)
+            if end != FINISHED:
+                return end
+            walk[NEXT_PLAN] = NOTHING
+        if walk[PHASE] == PROVING:
+            if walk[POSITION] == walk[DEAD_COUNT]:
+                walk[PHASE] = SPREADING
+                continue
+            if walk[HEAP] == len(heap_keys):
+                return NEEDS_ROOM
+            node = dead[walk[POSITION], DEAD_NODE]
+            walk[POSITION] += 1
+            if not _prove(forest, rules, node, stack):
+                return OUT_OF_BOUNDS
+            relation = nodes[node, RELATION]
+            if nodes[node, LIVE] != NOTHING:
+                walk[HEAP] = push(heap_keys, heap_nodes, walk[HEAP], relations[relation, SIGN] * best[node], node)
+            if relations[relation, BACKWARDS]:
+                walk[NEXT_PLAN], walk[CURRENT] = 0, node
+            continue
         if walk[HEAP] == 0:
             break
         key, node = heap_keys[0], heap_nodes[0]
         walk[HEAP] = drop_first(heap_keys, heap_nodes, walk[HEAP])
         if nodes[node, STATUS] & DEAD and key == relations[nodes[node, RELATION], SIGN] * best[node]:
             nodes[node, STATUS] &= ~DEAD
-            walk[USE] = nodes[node, USES]
+            walk[USE], walk[NEXT_PLAN], walk[CURRENT] = nodes[node, USES], 0, node
     _bury(forest, rules, dead[: walk[DEAD_COUNT]])
     walk[PHASE] = GROWING
     return FINISHED

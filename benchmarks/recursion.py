@@ -24,9 +24,9 @@ SHARES = (0.01, 0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class Sizes:
-    nodes: int = 150
+    nodes: int = 60
     large: int = 1000
-    changes: int = 40
+    changes: int = 20
     runs: int = 5
 
 
@@ -72,7 +72,7 @@ KINDS = (
     Kind(
         "computed heads",
         """way(x, x, 0, upper(x)) :- road(x, _, _).
-        way(x, y, n + 1, concat(substr(s, 1, 2), upper(y))) :- way(x, z, n, s), road(z, y, _), n < 3.""",
+        way(x, y, n + 1, concat(substr(s, 0, 2), upper(y))) :- way(x, z, n, s), road(z, y, _), n < 3.""",
         """WITH RECURSIVE way(src, dst, steps, text) AS (
           SELECT src, src, 0, upper(src) FROM road UNION
           SELECT w.src, r.dst, w.steps + 1, substr(w.text, 1, 2) || upper(r.dst)

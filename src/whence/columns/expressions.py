@@ -85,7 +85,8 @@ def compile_condition(
         values, nulls, doubt = run(batch)
         if doubt is not None and np.count_nonzero(doubt):
             return value(batch) == 1
-        return values if nulls is None else values & ~nulls
+        found: Mask = values if nulls is None else values & ~nulls
+        return found
 
     return is_true
 

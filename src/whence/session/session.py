@@ -361,8 +361,8 @@ class Session:
             metrics={**metrics, **self.engine.metrics()},
         )
         if logger.isEnabledFor(logging.INFO):
-            fields = {"version": commit.version, "seconds": commit.elapsed, **commit.metrics}
-            fields |= {"inserted": inserted, "deleted": deleted}
+            changed = {"inserted": inserted, "deleted": deleted}
+            fields = {"version": commit.version, "seconds": commit.elapsed, **commit.metrics, **changed}
             logger.info(
                 "version %d, rows in: %d, rows out: %d", commit.version, rows_in, rows_out, extra={FIELDS: fields}
             )

@@ -84,9 +84,9 @@ def compile_condition(
     def is_true(batch: Batch) -> Mask:
         values, nulls, doubt = run(batch)
         if doubt is not None and np.count_nonzero(doubt):
-            return value(batch) == 1
-        found: Mask = values if nulls is None else values & ~nulls
-        return found
+            certain: Mask = value(batch) == 1
+            return certain
+        return values if nulls is None else values & ~nulls
 
     return is_true
 

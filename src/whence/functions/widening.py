@@ -100,7 +100,7 @@ def fits(source: Type, target: Type) -> bool:
         given = as_decimal(source)
         return given.scale <= target.scale and given.precision - given.scale <= target.precision - target.scale
     if isinstance(target, IntervalType) and isinstance(source, IntervalType):
-        return source.family == target.family and source.step >= target.step
+        return source.family == target.family and source.with_range(target) == target
     return target in _chain(source)
 
 

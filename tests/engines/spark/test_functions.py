@@ -55,6 +55,7 @@ _UNNAMED = {
     "json_field",
     "interval_units",
     "interval_of",
+    "only_value",
     *(each.name for each in (*STATISTICS, *RECORDS)),
 }
 COMPARED = [name for name in BUILTINS if name not in _UNNAMED]

@@ -59,9 +59,7 @@ def test_values(text: str, kind: str, value: Value) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("DATE '2024-01-02' - DATE '2024-01-01'", "hint: datediff(end, start) counts the days between them"),
         ("'2024-01-02' + INTERVAL '1' DAY", "hint: CAST('2024-01-02' AS DATE) converts it"),
-        ("NULL + INTERVAL '1' DAY", "an INTERVAL is added to a DATE or a TIMESTAMP, not to NULL"),
         ("'1' + '2'", "'+' does not work on STRING and STRING"),
         ("+DATE '2024-01-01'", "'+' must be a number, not DATE"),
         ("+array(1)", "'+' must be a number, not ARRAY<INT>"),
@@ -74,7 +72,6 @@ def test_values(text: str, kind: str, value: Value) -> None:
         ("coalesce(NULL, 'a', 1)", "the results of coalesce() have no type in common: STRING and INT"),
         ("CAST(CAST(NULL AS INT) AS ARRAY<INT>)", "there is no CAST from INT to ARRAY<INT>"),
         ("iff(true, 1, 2)", "iff(...) is not supported"),
-        ("DATE '2024-01-01' + INTERVAL '1' QUARTER", "this form of INTERVAL is not supported"),
         ("array_contains(array(1), NULL)", "array_contains() looks for a NULL in an ARRAY<INT>"),
         ("CASE WHEN NULL THEN 1 ELSE 2 END", "WHEN needs a condition, and NULL is never TRUE"),
         ("nvl(1, 2, 3)", "nvl() takes 2 arguments, not 3"),

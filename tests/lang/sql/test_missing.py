@@ -41,11 +41,6 @@ def refusal(select: str) -> whence.WhenceError:
             "rows have no order; take any_value(x), min(x) or max(x)",
         ),
         (
-            "transform(x, e -> e + 1)",
-            "transform(...) takes a lambda, which is not supported",
-            "define the whole of it in Python: db.function(...)",
-        ),
-        (
             "now()",
             "now() gives another value each time, so a view of it cannot be kept up to date",
             "put the value into a table",

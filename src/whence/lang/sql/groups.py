@@ -88,10 +88,8 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
                 "an aggregate inside an aggregate is not supported", span=span, hint="use a subquery in FROM"
             )
         argument = translate(lowering, block, arguments[0])
-        if function in ("sum", "avg") and lowering.typed(argument, block).type == types.STRING:
-            argument = cast(argument, types.DOUBLE, span)
-        if function in ("sum", "avg") and isinstance(lowering.typed(argument, block).type, types.IntervalType):
-            argument = _in_units(argument, function, span)
+        if function in ("sum", "avg"):
+            argument = _added_up(argument, lowering.typed(argument, block).type, function, span)
     if condition is not None:
         assert argument is not None
         if isinstance(condition.unnest(), exp.Null):
@@ -111,9 +109,13 @@ def to_aggregate(lowering: Lowering, block: Block, node: exp.Expr) -> Aggregate:
 _AVERAGED_UNITS = types.DecimalType(34, 15)
 
 
-def _in_units(interval: Term, function: str, span: Span | None) -> Term:
-    """What is added up of intervals: their numbers of months or microseconds."""
-    units = Call("interval_units", (interval,), span=span)
+def _added_up(argument: Term, kind: types.Type, function: str, span: Span | None) -> Term:
+    """What is added up: of texts the numbers that they are, of intervals their numbers of months or microseconds."""
+    if kind == types.STRING:
+        return cast(argument, types.DOUBLE, span)
+    if not isinstance(kind, types.IntervalType):
+        return argument
+    units = Call("interval_units", (argument,), span=span)
     return units if function == "sum" else Cast(units, _AVERAGED_UNITS, span=span)
 
 

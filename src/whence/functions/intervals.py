@@ -11,13 +11,14 @@ import datetime
 import decimal
 from collections.abc import Callable
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 from whence.errors import EvaluationError, shown
 from whence.functions import implicit
 from whence.functions.dates import out_of_calendar, shift_days, shift_months
 from whence.functions.resolve import COUNT, Builtin, Parameter, Resolved, check_arity, mismatch, plain, takes
-from whence.functions.widening import common_type, is_number
+from whence.functions.widening import common_type, is_exact, is_number
 from whence.model.terms import Call
 from whence.model.types import (
     BIGINT,
@@ -38,6 +39,7 @@ _WIDE = decimal.Context(prec=100, rounding=decimal.ROUND_HALF_UP)
 _SECONDS = DecimalType(18, 6)
 
 INTERVAL = Parameter("an INTERVAL", lambda given: given if isinstance(given, IntervalType) else None)
+_UNITS = Parameter("a whole or decimal number", lambda given: given if is_exact(given) else None)
 
 
 def is_interval(kind: Type) -> bool:
@@ -174,11 +176,6 @@ def of_number(kind: IntervalType, units: Decimal | int) -> Any:
     return kind.of_units(int(_WIDE.to_integral_value(Decimal(units))))
 
 
-def _resolve_of_units(call: Call, types: tuple[Type, ...]) -> Resolved:
-    check_arity(call, 2, 2)
-    return Resolved(types[1], types)
-
-
 def _of_units(resolved: Resolved) -> Callable[..., Any]:
     kind = resolved.result
     assert isinstance(kind, IntervalType)
@@ -243,7 +240,8 @@ def _part(kind: IntervalType, field: str) -> Callable[[Any], Any]:
 
 INTERVALS = (
     Builtin("interval_units", takes(INTERVAL, returns=BIGINT), lambda resolved: resolved.arguments[0].ordinal),
-    Builtin("interval_of", _resolve_of_units, _of_units, strict=False, fails=True),
+    # So many units as an interval; the second argument only tells of which type.
+    Builtin("interval_of", takes(_UNITS, INTERVAL, returns=itemgetter(1)), _of_units, strict=False, fails=True),
     Builtin("make_ym_interval", takes(COUNT, COUNT, returns=YEAR_MONTH, optional=1), plain(_make_year_month)),
     Builtin(
         "make_dt_interval",

@@ -9,9 +9,11 @@ from random import Random
 
 from whence.errors import WhenceError
 from whence.functions.builtin import BUILTINS
+from whence.functions.lambdas import HIGHER_ORDER
 from whence.functions.types import Typed, infer
+from whence.model.lambdas import MARK, closed
 from whence.model.schema import Column, Relation
-from whence.model.terms import Call, Cast, Constant, Skolem, Term, Variable
+from whence.model.terms import Call, Cast, Constant, Lambda, Skolem, Term, Variable
 from whence.model.types import (
     BIGINT,
     BOOLEAN,
@@ -129,15 +131,40 @@ def random_call(chance: Random, function: str, depth: int = 2) -> Term:
     """A call of this function that analysis accepts."""
     for tries in range(NESTED_TRIES + PLAIN_TRIES):
         is_nested = tries < NESTED_TRIES
-        call = _call(chance, function, depth) if is_nested else Call(function, _plain_arguments(chance))
+        call = _call(chance, function, depth)
+        if not is_nested and function not in HIGHER_ORDER:
+            call = Call(function, _plain_arguments(chance))
         if is_legal(call):
             return call
     raise AssertionError(f"no call of {function} was found that is accepted")
 
 
 def _call(chance: Random, function: str, depth: int) -> Term:
+    if function in HIGHER_ORDER:
+        return _lambda_call(chance, function)
     count = chance.choice((1, 1, 2, 2, 2, 3, 3, 4))
     return Call(function, tuple(random_term(chance, depth - 1) for _ in range(count)))
+
+
+def _lambda_call(chance: Random, function: str) -> Term:
+    nested: list[Term] = [Variable(column.name) for column in RELATION.columns if column.type.inner]
+    values = [chance.choice(nested), *(random_term(chance, 0) for _ in range(chance.randrange(2)))]
+    return closed(function, [*values, *(_lambda(chance) for _ in range(chance.choice((1, 1, 2))))], None)
+
+
+def _lambda(chance: Random) -> Lambda:
+    """A lambda of its parameters, and perhaps of a column."""
+    names = tuple(MARK + letter for letter in "xyz"[: chance.choice((1, 2, 2, 3))])
+    first, last = Variable(names[0]), Variable(names[-1])
+    is_null = Call("isnull", (first,))
+    column = Variable(chance.choice(RELATION.column_names))
+    bodies = (
+        *(first, last, is_null, column),
+        *(Call(each, (first, last)) for each in ("coalesce", "=", "<")),
+        *(Call(each, (first, column)) for each in ("coalesce", "<=>", "+")),
+        Call("if", (is_null, Constant(chance.randrange(-1, 2), INT), Constant(0, INT))),
+    )
+    return Lambda(names, (), chance.choice(bodies))
 
 
 def _plain_arguments(chance: Random) -> tuple[Term, ...]:

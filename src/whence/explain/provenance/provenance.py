@@ -62,7 +62,9 @@ def formula(cone: Cone, root: Fact, watch: Watch) -> str:
         )
     if not supports:
         return "false"
-    conjunctions = [" ∧ ".join(sorted(map(_text, support))) or "true" for support in supports]
+    # By size and text: the same formula, however the row is kept.
+    sized = sorted((len(support), " ∧ ".join(sorted(map(_text, support))) or "true") for support in supports)
+    conjunctions = [text for _, text in sized]
     if len(conjunctions) == 1:
         return conjunctions[0]
     return " ∨ ".join(f"({each})" if " ∧ " in each else each for each in conjunctions)

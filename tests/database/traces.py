@@ -24,7 +24,7 @@ from typing import Any
 
 import whence
 from whence.engines.local.engine import LocalEngine
-from whence.engines.local.forest.layout import ALIVE, DERIVATIONS, LOST, NODES, STATUS
+from whence.engines.local.forest.layout import ALIVE, DERIVATIONS, LOST, NEGATED, NODES, RELATION, STATUS
 from whence.engines.local.forest.maintainer import ForestMaintainer
 from whence.incremental.recursive.fact_strategy import FactStrategy
 from whence.lab.strategies import connect
@@ -190,8 +190,11 @@ def records(db: whence.Database) -> Iterator[tuple[str, object]]:
         for name, choice in engine._of_relation.items():
             maintainer: Any = choice.maintainer
             if isinstance(maintainer, ForestMaintainer):
-                counters, nodes = maintainer._forest.counters, maintainer._forest.nodes
-                yield name, (counters[DERIVATIONS] - counters[LOST], (nodes[: counters[NODES], STATUS] & ALIVE).sum())
+                counters = maintainer._forest.counters
+                nodes = maintainer._forest.nodes[: counters[NODES]]
+                # A key that no row has is as absent without a node as with one.
+                is_row = maintainer._rules.relations[nodes[:, RELATION], NEGATED] == 0
+                yield name, (counters[DERIVATIONS] - counters[LOST], (nodes[is_row, STATUS] & ALIVE).sum())
                 maintainer = maintainer.successor
             if isinstance(maintainer, FactStrategy):
                 facts = [fact for each in maintainer._records.facts.values() for fact in each.values()]

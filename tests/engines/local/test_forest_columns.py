@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import whence
+from tests.database.traces import forest_of, room_used
 from whence.columns.encoding import Encodings
 from whence.engines.local import engine
 from whence.engines.local.forest import inputs, maintainer, rows
@@ -128,3 +129,25 @@ def test_numbers_that_are_far_apart_are_found_as_well() -> None:
         vocabulary = Vocabulary(interner, kind)
         for _ in range(2):
             assert interner.decode(vocabulary.ids(encoding, encoding.encode(values))) == values
+
+
+def test_keys_that_come_and_go_leave_nothing() -> None:
+    """A negated key has a node while rows have it, and no longer than the forest is packed after that."""
+    with whence.connect() as db:
+        db.rules("""
+            .decl e(x: number, y: number)
+            .decl bad(y: number)
+            r(x, y) :- e(x, y).
+            r(x, z) :- r(x, y), e(y, z), !bad(z).
+        """)
+        db.insert("e", [(at, at + 1) for at in range(20)])
+        used = []
+        for start in range(0, 16_000, 1_000):
+            rows = [(1_000 + start + at,) for at in range(1_000)]
+            db.insert("bad", rows)
+            db.delete("bad", rows)
+            used.append(room_used(forest_of(db, "r"))[0])
+        assert used[-1] <= max(used[:8])
+        db.insert("bad", [(5,)])
+        assert (1, 5) not in db.rows("r") and (4, 5) in db.rows("r")
+        assert len(db.rows("r")) == 20 * 21 // 2 - 5 * 16 + 16

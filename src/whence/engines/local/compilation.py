@@ -1,6 +1,6 @@
 """Whether kernels are compiled, and what to do while they are not: go on without them, or wait.
 
-Compiling takes half a minute, once after an installation. A process of its own does it, so that nobody has to wait for
+Compiling takes a minute or more, once after an installation. A process of its own does it, so that nobody has to wait for
 it. That process outlives the one that started it, and of all that are started only one compiles.
 """
 
@@ -141,7 +141,7 @@ def _begin(kernels: Path) -> None:
 
 
 def _wait(kernels: Path) -> None:
-    logger.warning("compiling the kernels for %s, once after an installation: half a minute", USES[kernels])
+    logger.warning("compiling the kernels for %s, once after an installation: a minute or more", USES[kernels])
     if _obstacle() is None:
         compiler = _started(is_patient=True)
         while compiler.poll() is None:

@@ -131,6 +131,8 @@ class ForestMaintainer(ProofForest):
         self._forest = self._new_forest()
         self._queue = np.empty(len(self._forest.nodes), np.int32)
         self._dead = np.empty((len(self._queue), layout.GONE_NODE + 1), np.int32)
+        # Keys that were there and are absent again, since the forest was packed: most have nodes that nothing rests on.
+        self._came_back = 0
         # Nodes whose live derivation may have changed with the last change, and what that was before it.
         self._lived_by: Array = self._dead[:0, : layout.LIVE_BEFORE + 1]
         positions, values = self._compiled.positions, self._compiled.values
@@ -193,8 +195,8 @@ class ForestMaintainer(ProofForest):
             return
         counters = self._forest.counters
         is_lost = _are_most(counters[layout.LOST], counters[layout.DERIVATIONS])
-        if is_lost or _are_most(counters[layout.GONE], counters[layout.NODES]):
-            self._forest = pack(self._forest, self._rules, self._work)
+        if is_lost or _are_most(counters[layout.GONE] + self._came_back, counters[layout.NODES]):
+            self._forest, self._came_back = pack(self._forest, self._rules, self._work), 0
 
     def undo(self) -> None:
         if self._succeeded:
@@ -407,6 +409,8 @@ class ForestMaintainer(ProofForest):
             count, new = turn_absences(*parts, rows, costs)
             self._held += new
             rows, costs = rows[:count], costs[:count]
+            is_negated = self._rules.relations[rows[:, layout.ENTERING_RELATION], layout.NEGATED] != 0
+            self._came_back += np.count_nonzero(is_negated & (rows[:, layout.COMES] != 0))
         if len(rows) >= _WORTH_SORTING:
             self._more_room(int(rows[:, layout.COMES].sum()))
         if len(rows) >= _WORTH_SORTING and not self._component.recursive:

@@ -1,7 +1,7 @@
 """Whether kernels are compiled, and what to do while they are not: go on without them, or wait.
 
-Compiling takes a minute or more, once after an installation. A process of its own does it, so that nobody has to wait for
-it. That process outlives the one that started it, and of all that are started only one compiles.
+Compiling takes a minute or more, once after an installation. A process of its own does it, so that nobody has to wait
+for it. That process outlives the one that started it, and of all that are started only one compiles.
 """
 
 from __future__ import annotations

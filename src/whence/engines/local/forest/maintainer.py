@@ -133,6 +133,9 @@ class ForestMaintainer(ProofForest):
         self._dead = np.empty((len(self._queue), layout.GONE_NODE + 1), np.int32)
         # Keys that were there and are absent again, since the forest was packed: most have nodes that nothing rests on.
         self._came_back = 0
+        # How many nodes there were before the last change, and how many of such keys changes have left that were taken
+        # back.
+        self._nodes_before = self._left_behind = 0
         # Nodes whose live derivation may have changed with the last change, and what that was before it.
         self._lived_by: Array = self._dead[:0, : layout.LIVE_BEFORE + 1]
         positions, values = self._compiled.positions, self._compiled.values
@@ -173,6 +176,7 @@ class ForestMaintainer(ProofForest):
 
     def apply(self, deltas: Mapping[str, Delta]) -> Mapping[str, Delta]:
         if self.successor is None:
+            self._nodes_before = self._nodes
             try:
                 found = self._follow(deltas)
             except EvaluationError:
@@ -196,7 +200,8 @@ class ForestMaintainer(ProofForest):
         counters = self._forest.counters
         is_lost = _are_most(counters[layout.LOST], counters[layout.DERIVATIONS])
         if is_lost or _are_most(counters[layout.GONE] + self._came_back, counters[layout.NODES]):
-            self._forest, self._came_back = pack(self._forest, self._rules, self._work), 0
+            self._forest = pack(self._forest, self._rules, self._work)
+            self._came_back = self._left_behind = 0
 
     def undo(self) -> None:
         if self._succeeded:
@@ -219,9 +224,15 @@ class ForestMaintainer(ProofForest):
             except (EvaluationError, ConvergenceError):
                 self.undo()
             else:
+                self._left_behind += self._nodes - self._nodes_before
                 (self.undo if self._is_overtaxed else self.settle)()
         else:
             self.undo()
+
+    @property
+    def _nodes(self) -> int:
+        """How many are not gone."""
+        return int(self._forest.counters[layout.NODES] - self._forest.counters[layout.GONE])
 
     def _live_again(self, before: Array) -> None:
         """Let tuples live by the derivations that they had before a change that was taken back."""
@@ -385,9 +396,7 @@ class ForestMaintainer(ProofForest):
             return _MOST
         gone = len(rows) - int(rows[:, layout.COMES].sum())
         read = sum(self._stores[name].size for name in self._ways_in)
-        counters = self._forest.counters
-        alive = int(counters[layout.NODES] - counters[layout.GONE])
-        return next((int(part * alive) for goes, part in _PARTS_THAT_GO if gone >= goes * read), _MOST)
+        return next((int(part * self._nodes) for goes, part in _PARTS_THAT_GO if gone >= goes * read), _MOST)
 
     def _room_to_enter(self, below: Mapping[str, int], *, also: int = 0) -> tuple[Array, Array]:
         """For so many rows, wherever they come in, and so many others, and their costs where there are costs."""
@@ -553,7 +562,7 @@ class ForestMaintainer(ProofForest):
     def state_bytes(self) -> int:
         """What the forest takes up, without room that is not used yet, or no longer."""
         forest = self._forest
-        nodes = int(forest.counters[layout.NODES] - forest.counters[layout.GONE])
+        nodes = self._nodes - self._left_behind
         derivations = int(forest.counters[layout.DERIVATIONS] - forest.counters[layout.LOST])
         per_node = forest.nodes.strides[0] + (forest.best.itemsize if len(forest.best) else 0)
         used: int = nodes * per_node + derivations * forest.derivations.strides[0]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from whence.functions.arithmetic import refusing_zero, remainder_type, resolve_pair, truncated_remainder
-from whence.functions.mathematics import finite, on_doubles
+from whence.functions.mathematics import finite, misfit, on_doubles
 from whence.functions.resolve import (
     APPROXIMATE,
     COUNT,
@@ -79,7 +80,14 @@ def _positive_remainder(resolved: Resolved) -> Callable[..., Any]:
     kind = resolved.result
     if isinstance(kind, DecimalType):
         fit = rescale(kind)
-        return _positive(lambda a, b: fit(CONTEXT.remainder(a, b)), CONTEXT.add)
+
+        def fitting(a: Decimal, b: Decimal) -> Decimal:
+            rest = fit(CONTEXT.remainder(a, b))
+            if rest is None:
+                raise misfit(f"pmod({a}, {b})", kind)
+            return rest
+
+        return _positive(fitting, CONTEXT.add)
     if kind == REAL:
         return _positive(lambda a, b: math.fmod(a, b) + 0.0, lambda a, b: REAL.nearest(a + b))
     if kind == DOUBLE:

@@ -214,6 +214,9 @@ DELIBERATE: dict[str, Callable[[Difference], bool]] = {
     "the result of a function that takes an INT depends on the value of a BIGINT, not on its type": _refused_with(
         *(f'UNEXPECTED_INPUT_TYPE] Cannot resolve "{name}(' for name in COUNTING)
     ),
+    "parts of intervals by the functions that take those of times; Spark has them in EXTRACT only": _refused_with(
+        *(f'UNEXPECTED_INPUT_TYPE] Cannot resolve "{name}(' for name in ("year", "month", "day", "hour", "minute"))
+    ),
     "the division of Datalog, which views written in it are shown by in SQL": _refused_with("routine `quotient`"),
     "a STRING is text in UTF-8, whatever bytes it is made of": _fails_with("it is no text in UTF-8"),
     "Java formats what whence refuses by name": _fails_with("is no pattern of a date"),

@@ -158,7 +158,7 @@ def _lambda(chance: Random) -> Lambda:
     first, last = Variable(names[0]), Variable(names[-1])
     is_null = Call("isnull", (first,))
     column = Variable(chance.choice(RELATION.column_names))
-    bodies = (
+    bodies: tuple[Term, ...] = (
         *(first, last, is_null, column),
         *(Call(each, (first, last)) for each in ("coalesce", "=", "<")),
         *(Call(each, (first, column)) for each in ("coalesce", "<=>", "+")),

@@ -102,7 +102,7 @@ SINGLES = [
 LAMBDAS = [
     "SELECT id, transform(a, x -> x + id) AS b, transform(a, (x, i) -> concat(s, x, i)) AS c FROM a",
     "SELECT id, filter(a, x -> x > id % 3) AS f FROM a WHERE exists(a, x -> x = 2)",
-    "SELECT s, sort_array(collect_list(aggregate(a, 0, (n, x) -> n + coalesce(x, 0), n -> n * 2))) AS n FROM a GROUP BY s",
+    "SELECT s, sort_array(collect_list(aggregate(a, 0, (n, x) -> n + coalesce(x, 0), n -> -n))) AS n FROM a GROUP BY s",
     "SELECT id, forall(a, x -> x < 3) AS f, zip_with(a, array(1, 2), (x, y) -> x * y) AS z FROM a",
     "SELECT id, array_sort(a, (l, r) -> coalesce(r, 0) - coalesce(l, 0)) AS d FROM a",
     "SELECT id, e FROM a LATERAL VIEW explode(transform(a, x -> struct(x, s))) AS e WHERE e.x > 1",

@@ -419,7 +419,7 @@ class ForestMaintainer(ProofForest):
             self._held += new
             rows, costs = rows[:count], costs[:count]
             is_negated = self._rules.relations[rows[:, layout.ENTERING_RELATION], layout.NEGATED] != 0
-            self._came_back += np.count_nonzero(is_negated & (rows[:, layout.COMES] != 0))
+            self._came_back += int(np.count_nonzero(is_negated & (rows[:, layout.COMES] != 0)))
         if len(rows) >= _WORTH_SORTING:
             self._more_room(int(rows[:, layout.COMES].sum()))
         if len(rows) >= _WORTH_SORTING and not self._component.recursive:

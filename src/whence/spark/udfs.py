@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from pickle import PicklingError
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -12,11 +14,16 @@ from pyspark.sql import SparkSession
 from whence.engines.spark.types import spark_type
 from whence.model.program import Function
 
+logger = logging.getLogger("whence")
+
 
 def publish_function(spark: SparkSession, function: Function) -> None:
-    """Let the SQL of a session call a function by its name."""
+    """Let the SQL of a session call a function by its name, unless it holds what cannot go to another process."""
     signature = function.signature
-    spark.udf.register(signature.name, _checked(function), spark_type(signature.returns))
+    try:
+        spark.udf.register(signature.name, _checked(function), spark_type(signature.returns))
+    except PicklingError:
+        logger.info("%s() cannot be sent to executors: views can call it, and spark.sql cannot", signature.name)
 
 
 def _checked(function: Function) -> Callable[..., object]:

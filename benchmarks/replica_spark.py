@@ -16,8 +16,8 @@ from benchmarks.harness import Report, main
 from benchmarks.plain_spark import local_spark
 from whence.model.types import Row
 from whence.replica.cloud import CloudSite
-from whence.replica.landing import upload
 from whence.replica.site import Site
+from whence.replica.uploads import upload
 from whence.spark.database import SparkDatabase
 
 REGIONS = 100

@@ -11,8 +11,8 @@ import pytest
 import whence
 from whence.cli.main import main
 from whence.errors import DataError, UnsupportedError
-from whence.replica.landing import upload
 from whence.replica.site import Site, open_site
+from whence.replica.uploads import upload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -131,7 +131,7 @@ def _serve(site: Site, options: argparse.Namespace) -> None:
 
 
 def upload_site(options: argparse.Namespace) -> None:
-    from whence.replica.landing import upload
+    from whence.replica.uploads import upload
 
     with _opened(options) as site:
         _say(f"left {upload(site, options.folder, options.view):,} pieces in {options.folder}")

@@ -24,8 +24,8 @@ from whence.errors import StateError, UnsupportedError
 from whence.model.schema import Relation
 from whence.model.types import Row
 from whence.model.updates import Commit
-from whence.replica.landing import BASE_ROWS, LENGTH, NEEDS, ROW, SITE, SUPPORTS, UPDATE, check_columns
 from whence.replica.site import Site, site
+from whence.replica.uploads import BASE_ROWS, LENGTH, NEEDS, ROW, SITE, SUPPORTS, UPDATE, check_columns
 from whence.spark.database import SparkDatabase
 
 if TYPE_CHECKING:
